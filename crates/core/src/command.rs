@@ -1,0 +1,167 @@
+//! What a client may ask of a session, and what it may hear back. Routes and other wire forms are translated to these elsewhere.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+
+use crate::event::{Origin, Part, PermissionReply, QueueItem};
+use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::summary::AskKind;
+
+/// One wish of a client, and who the client is.
+#[derive(Debug, Clone)]
+pub struct Command {
+    pub by: String,
+    pub wish: Wish,
+}
+
+#[derive(Debug, Clone)]
+pub enum Wish {
+    Send { message: Message, when: When },
+    Stop { turn_id: Option<TurnId> },
+    Answer { ask_id: AskId, answer: Answer },
+    Resume { provider_session_id: Option<String> },
+    Rollback { turns: usize },
+    Compact,
+    Update { title: Option<String>, model: Option<String>, mode: Option<String> },
+    Archive,
+    Unarchive,
+    Unqueue { message_id: MessageId },
+    Reorder { order: Vec<MessageId> },
+}
+
+/// What a person, or something that stands for one, says to an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub id: Option<MessageId>,
+    pub content: Vec<Part>,
+    pub origin: Origin,
+}
+
+/// What to do with a message to a session that is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Send it when the turn has ended.
+    #[default]
+    Queue,
+    /// Put it into the running turn.
+    Steer,
+    /// Refuse it.
+    Reject,
+}
+
+/// An answer to an ask.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Permission {
+        reply: PermissionReply,
+        /// Run the tool with this input instead of the one that was asked about.
+        updated_input: Option<Value>,
+        /// Why, for the agent to read.
+        message: Option<String>,
+        /// End the turn as well.
+        and_then: AfterAnswer,
+    },
+    /// One list per question, or nothing when the person will not answer.
+    Question {
+        answers: Option<Vec<Vec<String>>>,
+    },
+    Interrupt {
+        value: Value,
+    },
+}
+
+/// What happens to the turn after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterAnswer {
+    GoOn,
+    Stop,
+}
+
+impl Answer {
+    pub fn kind(&self) -> AskKind {
+        match self {
+            Answer::Permission { .. } => AskKind::Permission,
+            Answer::Question { .. } => AskKind::Question,
+            Answer::Interrupt { .. } => AskKind::Interrupt,
+        }
+    }
+}
+
+/// That a message was taken, and where it went. A retry with the same id gets the same receipt.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    pub accepted: bool,
+    pub message_id: MessageId,
+    pub turn_id: Option<TurnId>,
+    pub queued: bool,
+    /// Its place in the queue, from 1.
+    pub position: Option<u64>,
+}
+
+/// What a session says to a wish it granted, after the facts are durable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    Accepted(Receipt),
+    Stopped {
+        stopped: bool,
+    },
+    Resolved {
+        seq: Seq,
+    },
+    /// The wish is granted; the session's state tells the rest.
+    Done,
+    Queue(Vec<QueueItem>),
+}
+
+/// Why a wish was not granted. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    #[error("a turn is running; wait for it, stop it, or send with \"when\": \"queue\"")]
+    Busy,
+    #[error("this runtime cannot {what}")]
+    Unsupported { what: &'static str },
+    #[error("{by} answered this first: {how}")]
+    AlreadyResolved { by: String, how: String, seq: Seq },
+    #[error("there is no ask {0} in this session")]
+    AskNotFound(AskId),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the session is archived; unarchive it first")]
+    Archived,
+    #[error("the session has ended; resume it first")]
+    Ended,
+    #[error("message {0} is not in the queue: it was never there, or its turn has begun")]
+    NotQueued(MessageId),
+    #[error("{message}")]
+    AgentFailed { message: String, code: String, fix: Option<String> },
+    #[error("the daemon is shutting down")]
+    ShuttingDown,
+    #[error("the queue is full ({0} messages); wait for a turn to end or remove one")]
+    QueueFull(usize),
+}
+
+impl Refusal {
+    /// The stable word for this refusal.
+    pub fn code(&self) -> &str {
+        match self {
+            Refusal::Busy => "busy",
+            Refusal::Unsupported { .. } => "unsupported",
+            Refusal::AlreadyResolved { .. } => "already_resolved",
+            Refusal::AskNotFound(_) => "ask_not_found",
+            Refusal::Invalid(_) => "invalid_request",
+            Refusal::Archived => "archived",
+            Refusal::Ended => "session_ended",
+            Refusal::NotQueued(_) => "not_queued",
+            Refusal::AgentFailed { code, .. } => code,
+            Refusal::ShuttingDown => "shutting_down",
+            Refusal::QueueFull(_) => "queue_full",
+        }
+    }
+}
+
+/// What became of a wish.
+pub type Outcome = Result<Reply, Refusal>;

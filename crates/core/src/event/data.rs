@@ -1,0 +1,354 @@
+//! The payloads, in the order of the event table. Field names are a contract with every client: they are added to, never changed.
+
+use std::ops::Not;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+
+use crate::blob::BlobRef;
+use crate::id::{AskId, BackgroundId, BlockId, MessageId, Seq, SessionId, SubagentId, ToolUseId, TurnId};
+
+/// Declares payloads: every one is cloned, compared, stored and described in the same way, and leaves out what is absent.
+macro_rules! payloads {
+    ($($(#[$attribute:meta])* $name:ident { $($body:tt)* })*) => {$(
+        $(#[$attribute])*
+        #[skip_serializing_none]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+        pub struct $name { $($body)* }
+    )*};
+}
+
+/// Declares enums whose values are words on the wire.
+macro_rules! words {
+    ($($(#[$attribute:meta])* $name:ident { $($body:tt)* })*) => {$(
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($body)* }
+    )*};
+}
+
+words! {
+    /// What made a turn or a message.
+    Origin { #[default] User, Schedule, Webhook, Delegation, Api, Agent }
+    /// How a turn ended.
+    Outcome { #[default] Completed, Stopped, Interrupted, Failed }
+    /// What a session is doing for the person who waits.
+    Activity { #[default] Accepted, Starting, Thinking, Responding, Tool, Waiting, Retrying, Compacting, Stopping }
+    /// What became of a message meant for the running turn.
+    SteerState { #[default] Accepted, Delivered, Rejected, Returned }
+    /// Why a session ended.
+    EndReason { #[default] Completed, Error, Terminated }
+    /// A person's answer to a permission request.
+    PermissionReply { #[default] Once, Always, Reject }
+    /// How a sub-agent or a background task ended.
+    WorkStatus { #[default] Completed, Failed, Interrupted }
+    /// What runs in the background.
+    BackgroundKind { #[default] Command, Agent }
+    /// Where a component may appear.
+    Surface { #[default] Chat, Sidebar, Panel, Overlay, Canvas }
+    /// How far a step of the plan is.
+    StepStatus { #[default] Pending, Running, Done }
+    /// What happened to a file.
+    FileChange { Added, #[default] Modified, Deleted, Renamed }
+    /// Why history was compacted.
+    CompactionReason { Tokens, Count, Summary, #[default] Manual }
+    /// Who asked for a compaction.
+    CompactionTrigger { #[default] Manual, Auto }
+    /// Where a message in the queue stands.
+    QueueState { #[default] Waiting, Returned }
+}
+
+/// One piece of a message.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        text: String,
+    },
+    /// An image: its bytes in base64, or a blob that holds them.
+    Image {
+        media_type: String,
+        data: Option<String>,
+        blob: Option<BlobRef>,
+    },
+    /// A file the agent can read by itself.
+    File {
+        path: String,
+    },
+}
+
+payloads! {
+    // ---- session ----
+
+    /// The session can take messages: at its creation, and each time its agent has started.
+    SessionReady {
+        pub session_id: Option<SessionId>,
+        pub runtime: String,
+        /// The agent's own name for the conversation, stored the moment it is known.
+        pub provider_session_id: Option<String>,
+        /// Whether the agent remembers the conversation; absent on the first start.
+        pub resumed: Option<bool>,
+        pub reason: Option<String>,
+        pub title: Option<String>,
+        pub cwd: Option<String>,
+        pub model: Option<String>,
+        pub mode: Option<String>,
+    }
+    SessionUpdated {
+        pub title: Option<String>,
+        pub archived: Option<bool>,
+        pub by: String,
+    }
+    ModeChanged { pub mode: String, pub by: Option<String> }
+    ModelChanged { pub model: String, pub by: Option<String> }
+    SessionEnded { pub reason: EndReason, pub terminated_by: String, pub message: Option<String> }
+
+    // ---- turn ----
+
+    UserMessage { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin }
+    TurnStarted { pub message_ids: Vec<MessageId>, pub origin: Origin }
+    Status {
+        pub state: Activity,
+        pub label: Option<String>,
+        pub attempt: Option<u32>,
+        pub detail: Option<Value>,
+    }
+    /// A message for the running turn: accepted with its content, then delivered, rejected, or returned to the queue.
+    Steer {
+        pub message_id: MessageId,
+        pub state: SteerState,
+        pub content: Option<Vec<Part>>,
+        pub origin: Option<Origin>,
+        pub reason: Option<String>,
+    }
+    TurnResult { pub text: String }
+    Done {
+        pub outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub stopped: bool,
+        pub exit_code: Option<i32>,
+        pub reason: Option<String>,
+    }
+    /// Something went wrong, with what to do about it.
+    Failure { pub message: String, pub code: String, pub retryable: bool, pub fix: Option<String> }
+    /// What this turn used.
+    Usage {
+        pub input_tokens: u64,
+        pub output_tokens: u64,
+        pub cached_tokens: Option<u64>,
+        pub reasoning_tokens: Option<u64>,
+        pub cost_usd: Option<f64>,
+        pub context_used: Option<u64>,
+        pub context_window: Option<u64>,
+    }
+
+    // ---- text ----
+
+    Delta {
+        pub block_id: BlockId,
+        pub text: String,
+        /// Nothing more will come in this block.
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub done: bool,
+        /// The block was closed half written.
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub interrupted: bool,
+    }
+    Thinking {
+        pub block_id: BlockId,
+        pub text: String,
+        pub done: Option<bool>,
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub interrupted: bool,
+    }
+    /// The agent took back what it streamed in this block.
+    Retracted { pub block_id: BlockId, pub reason: Option<String> }
+
+    // ---- tools ----
+
+    ToolStart {
+        pub tool_use_id: ToolUseId,
+        pub tool: String,
+        pub input: Option<Value>,
+        pub command: Option<String>,
+        pub file_path: Option<String>,
+        pub pattern: Option<String>,
+        pub search_path: Option<String>,
+        pub is_file_read: Option<bool>,
+        pub subagent_spawn: Option<bool>,
+        pub subagent_name: Option<String>,
+        /// The whole input, when what is in `input` had to be cut.
+        pub blob: Option<BlobRef>,
+    }
+    ToolProgress { pub tool_use_id: ToolUseId, pub text: Option<String>, pub fraction: Option<f64> }
+    ToolResult {
+        pub tool_use_id: ToolUseId,
+        pub output: String,
+        pub is_error: bool,
+        pub exit_code: Option<i32>,
+        pub file_path: Option<String>,
+        pub is_file_read: Option<bool>,
+        /// The tool did not run: a person or a rule said no.
+        pub denied: Option<bool>,
+        /// The turn ended before the tool did.
+        pub interrupted: Option<bool>,
+        pub diff: Option<String>,
+        /// The whole output, when what is in `output` had to be cut.
+        pub blob: Option<BlobRef>,
+    }
+
+    // ---- asks ----
+
+    PermissionRequest {
+        pub ask_id: AskId,
+        pub tool_name: String,
+        pub tool_input: Value,
+        pub tool_use_id: Option<ToolUseId>,
+        pub title: Option<String>,
+        pub options: Vec<PermissionOption>,
+    }
+    /// One answer that may be given.
+    PermissionOption {
+        pub reply: PermissionReply,
+        pub label: String,
+        /// The rule that `always` would store.
+        pub rule: Option<String>,
+    }
+    PermissionResolved {
+        pub ask_id: AskId,
+        pub tool_name: String,
+        pub allowed: bool,
+        pub reply: PermissionReply,
+        pub by: String,
+        pub reason: Option<String>,
+        pub rule: Option<String>,
+        pub updated_input: Option<Value>,
+    }
+    QuestionRequest { pub ask_id: AskId, pub questions: Vec<Question>, pub tool_use_id: Option<ToolUseId>, pub title: Option<String> }
+    Question {
+        pub prompt: String,
+        pub header: Option<String>,
+        pub options: Vec<QuestionOption>,
+        pub multiple: bool,
+        pub free_text: bool,
+    }
+    QuestionOption { pub label: String, pub description: Option<String> }
+    QuestionResolved {
+        pub ask_id: AskId,
+        /// One list per question.
+        pub answers: Option<Vec<Vec<String>>>,
+        pub rejected: Option<bool>,
+        pub by: String,
+        pub reason: Option<String>,
+    }
+    /// A component waits for a value from a person.
+    Interrupt { pub interrupt_id: AskId, pub component_name: String, pub props: Value, pub surface: Surface }
+    InterruptResolved { pub interrupt_id: AskId, pub value: Option<Value>, pub by: String, pub reason: Option<String> }
+
+    // ---- sub-agents and background ----
+
+    SubagentStarted {
+        pub subagent_id: SubagentId,
+        pub name: String,
+        pub background: Option<bool>,
+        pub parent_tool_use_id: Option<ToolUseId>,
+        pub parent_subagent_id: Option<SubagentId>,
+    }
+    SubagentEnded { pub subagent_id: SubagentId, pub status: WorkStatus, pub tool_calls: u64, pub file_changes: u64 }
+    BackgroundStarted {
+        pub background_id: BackgroundId,
+        pub kind: BackgroundKind,
+        pub tool_use_id: Option<ToolUseId>,
+        pub label: String,
+    }
+    BackgroundEnded {
+        pub background_id: BackgroundId,
+        pub status: WorkStatus,
+        pub output: Option<String>,
+        pub exit_code: Option<i32>,
+        pub blob: Option<BlobRef>,
+    }
+
+    // ---- components and shared state ----
+
+    ComponentUpdate {
+        pub component_id: String,
+        pub name: String,
+        pub surface: Surface,
+        pub props: Value,
+        /// `props` is merged into what is there, instead of replacing it.
+        pub merge: bool,
+    }
+    ComponentRemove { pub component_id: String }
+    ComponentCallback { pub component_id: String, pub action: String, pub payload: Value, pub by: String }
+    StateSnapshot { pub state: Value }
+    /// RFC 6902 JSON Patch.
+    StateDelta { pub patch: Value, pub by: String }
+
+    // ---- work products ----
+
+    PlanUpdated { pub steps: Vec<PlanStep>, pub explanation: Option<String> }
+    PlanStep { pub text: String, pub status: StepStatus }
+    DiffUpdated { pub files: Vec<FileDiff> }
+    FileDiff { pub path: String, pub kind: FileChange, pub diff: String }
+    ArtifactCreated {
+        pub artifact_id: String,
+        pub title: String,
+        pub media_type: String,
+        pub path: Option<String>,
+        pub content: Option<String>,
+        pub blob: Option<BlobRef>,
+    }
+    ArtifactUpdated { pub artifact_id: String, pub title: Option<String>, pub content: Option<String>, pub blob: Option<BlobRef> }
+    ArtifactVersion { pub artifact_id: String, pub version: u64, pub label: Option<String> }
+    ArtifactRemoved { pub artifact_id: String }
+    EvidenceChanged { pub evidence_id: String, pub kind: String, pub title: String, pub status: String, pub detail: Option<Value> }
+
+    // ---- history and queue ----
+
+    CompactionStart { pub trigger: CompactionTrigger }
+    CompactionEnd {
+        pub removed: Option<u64>,
+        pub kept: Option<u64>,
+        pub tokens_before: Option<u64>,
+        pub tokens_after: Option<u64>,
+        pub reason: CompactionReason,
+        /// Compaction did not finish; the conversation goes on as it was.
+        pub failed: Option<bool>,
+    }
+    Rollback { pub turn_ids: Vec<TurnId>, pub files_restored: bool, pub by: Option<String> }
+    Forked { pub from_session: SessionId, pub at_seq: Seq }
+    /// The queue as it is now. A message's content stands in `added`, once, when it enters.
+    QueueChanged { pub queue: Vec<QueueItem>, pub added: Option<QueueAdded> }
+    QueueItem { pub message_id: MessageId, pub preview: String, pub state: QueueState }
+    QueueAdded { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin, pub position: u64 }
+
+    // ---- escape ----
+
+    /// Something an agent said that its adapter could not read: kept and counted, never fatal, never silent.
+    AgentUnparsed {
+        pub location: String,
+        pub error: String,
+        /// The beginning of what it said.
+        pub raw: String,
+        pub size: Option<u64>,
+        pub sha256: Option<String>,
+    }
+}
+
+macro_rules! empty_ids {
+    ($($id:ident)*) => {$(
+        /// Only so that payloads can be written with `..Default::default()`; never stored.
+        impl Default for $id {
+            fn default() -> Self {
+                $id::trusted("")
+            }
+        }
+    )*};
+}
+
+empty_ids! { SessionId TurnId MessageId AskId BlockId ToolUseId SubagentId BackgroundId }

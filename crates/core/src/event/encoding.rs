@@ -1,0 +1,188 @@
+//! The envelope's JSON. Members stand in a fixed order with `type` near the front, so that a stored event can be routed without parsing it.
+
+use std::borrow::Cow;
+use std::io::Write as _;
+
+use bytes::Bytes;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Envelope, Error, Event, payload_schemas};
+use crate::id::{Seq, SessionId, SubagentId, TurnId};
+use crate::time::Timestamp;
+
+/// An encoded event: its position and the bytes that are stored and sent. Cloning shares the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub seq: Seq,
+    pub json: Bytes,
+}
+
+impl Record {
+    /// The event's type, found where `Envelope::encode` put it.
+    pub fn kind(&self) -> &str {
+        const MARK: &[u8] = b"\"type\":\"";
+        // The position and the time stand before it: at most 20 digits and 30 characters.
+        let head = self.json.get(..self.json.len().min(128)).unwrap_or_default();
+        let kind = head.windows(MARK.len()).position(|window| window == MARK).and_then(|at| {
+            let rest = self.json.get(at + MARK.len()..)?;
+            let end = rest.iter().position(|&byte| byte == b'"')?;
+            std::str::from_utf8(rest.get(..end)?).ok()
+        });
+        kind.unwrap_or("unknown")
+    }
+
+    pub fn decode(&self) -> Result<Envelope, Error> {
+        Envelope::decode(&self.json)
+    }
+}
+
+impl Envelope {
+    /// Encodes the event, once in its life.
+    pub fn encode(&self) -> Record {
+        let head = Head {
+            seq: self.seq,
+            ts: self.ts,
+            kind: self.event.kind(),
+            session_id: self.session_id.as_str(),
+            turn_id: self.turn_id.as_ref().map(TurnId::as_str),
+        };
+        head.around(|json| {
+            let start = json.len();
+            if let Err(error) = self.event.write_data(json, self.subagent_id.as_ref()) {
+                // Payloads have string keys and no custom serializers, so this cannot happen; if it did, the log must still say so.
+                json.truncate(start);
+                json.extend_from_slice(
+                    serde_json::json!({ "encoding_error": error.to_string() }).to_string().as_bytes(),
+                );
+            }
+        })
+    }
+
+    pub fn decode(json: &[u8]) -> Result<Envelope, Error> {
+        let wire: Wire<'_> = serde_json::from_slice(json)?;
+        let event = Event::from_parts(&wire.kind, wire.data);
+        // A started or ended sub-agent names itself there, not the one who did it.
+        let names_itself = matches!(event, Event::SubagentStarted(_) | Event::SubagentEnded(_));
+        let subagent_id = match names_itself || !wire.data.get().contains("\"subagent_id\"") {
+            true => None,
+            false => serde_json::from_str::<Doer>(wire.data.get())?.subagent_id,
+        };
+        Ok(Envelope {
+            seq: wire.seq,
+            ts: wire.ts,
+            session_id: SessionId::trusted(wire.session_id),
+            turn_id: wire.turn_id.map(TurnId::trusted),
+            subagent_id,
+            event,
+        })
+    }
+}
+
+/// The same fact in another session's log, with every byte of its payload kept: what a fork copies.
+pub fn readdress(record: &Record, session_id: &SessionId) -> Result<Record, Error> {
+    let wire: Wire<'_> = serde_json::from_slice(&record.json)?;
+    let head = Head {
+        seq: wire.seq,
+        ts: wire.ts,
+        kind: &wire.kind,
+        session_id: session_id.as_str(),
+        turn_id: wire.turn_id.as_deref(),
+    };
+    Ok(head.around(|json| json.extend_from_slice(wire.data.get().as_bytes())))
+}
+
+struct Head<'a> {
+    seq: Seq,
+    ts: Timestamp,
+    kind: &'a str,
+    session_id: &'a str,
+    turn_id: Option<&'a str>,
+}
+
+impl Head<'_> {
+    fn around(&self, write_data: impl FnOnce(&mut Vec<u8>)) -> Record {
+        let mut json = Vec::with_capacity(384);
+        // Writing to a Vec cannot fail, here and in `write_string`.
+        drop(write!(json, r#"{{"seq":{},"ts":"{}","type":"#, self.seq, self.ts));
+        write_string(&mut json, self.kind);
+        json.extend_from_slice(br#","session_id":"#);
+        write_string(&mut json, self.session_id);
+        if let Some(turn_id) = self.turn_id {
+            json.extend_from_slice(br#","turn_id":"#);
+            write_string(&mut json, turn_id);
+        }
+        json.extend_from_slice(br#","data":"#);
+        write_data(&mut json);
+        json.push(b'}');
+        Record { seq: self.seq, json: json.into() }
+    }
+}
+
+fn write_string(json: &mut Vec<u8>, text: &str) {
+    drop(serde_json::to_writer(json, text));
+}
+
+pub(super) fn write_data<T: Serialize>(
+    out: &mut Vec<u8>,
+    data: &T,
+    subagent_id: Option<&SubagentId>,
+) -> serde_json::Result<()> {
+    #[derive(Serialize)]
+    struct Done<'a, T> {
+        subagent_id: &'a SubagentId,
+        #[serde(flatten)]
+        data: &'a T,
+    }
+    match subagent_id {
+        None => serde_json::to_writer(out, data),
+        Some(subagent_id) => serde_json::to_writer(out, &Done { subagent_id, data }),
+    }
+}
+
+#[derive(Deserialize)]
+struct Doer {
+    subagent_id: Option<SubagentId>,
+}
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    seq: Seq,
+    ts: Timestamp,
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    turn_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+/// The JSON Schema of an envelope, one branch per type. A type that is not listed is legal too: it comes from a newer version.
+pub fn schema() -> Value {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let branches: Vec<Value> = payload_schemas(&mut generator)
+        .into_iter()
+        .map(|(kind, data)| json!({ "title": kind, "properties": { "type": { "const": kind }, "data": data }, "required": ["type", "data"] }))
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Event",
+        "description": "One fact of a Turnloom session log.",
+        "type": "object",
+        "properties": {
+            "seq": { "type": "integer", "minimum": 1, "description": "Position in the log: from 1, without gaps." },
+            "ts": { "type": "string", "format": "date-time" },
+            "type": { "type": "string" },
+            "session_id": { "type": "string" },
+            "turn_id": { "type": "string" },
+            "data": { "type": "object", "properties": { "subagent_id": { "type": "string" } } },
+        },
+        "required": ["seq", "ts", "type", "session_id", "data"],
+        "oneOf": branches,
+        "$defs": generator.take_definitions(true),
+    })
+}

@@ -1,0 +1,14 @@
+//! What happened, what it means, what to do next.
+//!
+//! This crate decides; it does nothing. There is no clock, no socket, no file, no process and no thread in it: a function that needs the
+//! time takes the time. Whatever touches the world is in the `turnloom` crate.
+
+pub mod blob;
+pub mod command;
+pub mod event;
+pub mod id;
+pub mod laws;
+pub mod runtime;
+pub mod session;
+pub mod summary;
+pub mod time;

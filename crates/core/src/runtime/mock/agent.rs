@@ -1,0 +1,252 @@
+//! The agent side: what it does next, given what it heard. It plays scripts; what is in them is in `scripts`.
+
+use std::collections::VecDeque;
+
+use super::scripts;
+use super::wire::{Do, Given, Say};
+use crate::event::Outcome;
+use crate::id::BlockId;
+
+/// How fast it talks, unless told otherwise: one word in this many milliseconds.
+const PACE_MS: u64 = 12;
+
+/// What the process around the agent shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Write this, which ends with a newline unless it is garbage.
+    Write(Vec<u8>),
+    /// Let time pass, unless something is heard before.
+    Sleep {
+        ms: u64,
+    },
+    /// Do nothing until something is heard.
+    Listen,
+    /// Be deaf to everything but SIGKILL from here on.
+    GoDeaf,
+    /// Leave a process behind that is in a session of its own.
+    LeaveChild,
+    Exit {
+        code: u8,
+    },
+}
+
+/// One thing in a script.
+pub(super) enum Step {
+    Say(Say),
+    Raw(Vec<u8>),
+    Sleep {
+        ms: u64,
+    },
+    /// One word's worth of time.
+    Pause,
+    /// Ask, and go on according to the answer.
+    Ask {
+        say: Say,
+        then: Box<dyn FnOnce(&Given) -> Vec<Step> + Send>,
+    },
+    Stream(Stream),
+    Hang,
+    GoDeaf,
+    LeaveChild,
+    /// For when the turn is over and nobody has begun another.
+    Later(Vec<Step>),
+    Exit {
+        code: u8,
+    },
+}
+
+/// Many pieces of text, made one by one.
+#[derive(Debug, Clone)]
+pub(super) struct Stream {
+    pub(super) block: BlockId,
+    pub(super) left: u64,
+    pub(super) sent: u64,
+    pub(super) bytes: usize,
+    pub(super) per_second: Option<u64>,
+}
+
+/// An agent that plays scripts.
+#[derive(Default)]
+pub struct MockAgent {
+    steps: VecDeque<Step>,
+    later: VecDeque<Step>,
+    /// The ask that the script waits for, and how it goes on.
+    asking: Option<(String, Box<dyn FnOnce(&Given) -> Vec<Step> + Send>)>,
+    in_turn: bool,
+    hangs: bool,
+    deaf: bool,
+    closing: bool,
+    turns: u64,
+    pace_ms: u64,
+}
+
+impl std::fmt::Debug for MockAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MockAgent")
+            .field("in_turn", &self.in_turn)
+            .field("steps", &self.steps.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl MockAgent {
+    /// Takes one line from the host.
+    pub fn hear(&mut self, line: &[u8]) {
+        match serde_json::from_slice(line) {
+            Ok(order) if !self.deaf => self.obey(order),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// The host closed our input: what is being said is finished, nothing new will come.
+    pub fn hang_up(&mut self) {
+        self.closing = true;
+        self.hangs &= self.deaf;
+    }
+
+    pub fn next(&mut self) -> Next {
+        if self.hangs || self.asking.is_some() {
+            return Next::Listen;
+        }
+        let step = self.steps.pop_front().or_else(|| if self.in_turn { None } else { self.later.pop_front() });
+        match step {
+            None if self.in_turn => self.end_turn(Outcome::Completed),
+            None if self.closing => Next::Exit { code: 0 },
+            None => Next::Listen,
+            Some(Step::Say(say)) => {
+                match &say {
+                    Say::TurnEnd { .. } => self.in_turn = false,
+                    Say::TurnStart {} => {
+                        self.in_turn = true;
+                        self.steps.extend(self.later.drain(..));
+                    }
+                    _ => {}
+                }
+                write(&say)
+            }
+            Some(Step::Later(steps)) => {
+                self.later.extend(steps);
+                self.next()
+            }
+            Some(Step::Raw(bytes)) => Next::Write(bytes),
+            Some(Step::Sleep { ms }) => Next::Sleep { ms },
+            Some(Step::Pause) => Next::Sleep { ms: self.pace_ms },
+            Some(Step::Ask { say, then }) => {
+                if let Say::Ask { key, .. } = &say {
+                    self.asking = Some((key.clone(), then));
+                }
+                write(&say)
+            }
+            Some(Step::Stream(stream)) => self.stream(stream),
+            Some(Step::Hang) => {
+                self.hangs = true;
+                Next::Listen
+            }
+            Some(Step::GoDeaf) => {
+                (self.hangs, self.deaf) = (true, true);
+                Next::GoDeaf
+            }
+            Some(Step::LeaveChild) => Next::LeaveChild,
+            Some(Step::Exit { code }) => Next::Exit { code },
+        }
+    }
+
+    fn obey(&mut self, order: Do) {
+        match order {
+            Do::Open { session, resume, fork, pace_ms } => {
+                self.pace_ms = pace_ms.unwrap_or(PACE_MS);
+                self.steps.push_back(Step::Say(ready(&session, resume, fork)));
+            }
+            Do::Prompt { text } => {
+                self.in_turn = true;
+                self.turns += 1;
+                self.steps.extend(scripts::play(&text, self.turns));
+            }
+            Do::Steer { message, text } => {
+                let mut steps = vec![Step::Say(Say::Steered { message })];
+                steps.extend(scripts::words(
+                    &format!("steer-{}-{}", self.turns, self.steps.len()),
+                    &format!("Understood: {text}"),
+                ));
+                // It is heard at once, before what is still to be said, and it ends a wait.
+                steps.into_iter().rev().for_each(|step| self.steps.push_front(step));
+                self.hangs = false;
+            }
+            Do::Interrupt {} => {
+                self.steps.clear();
+                self.asking = None;
+                self.hangs = false;
+                if std::mem::take(&mut self.in_turn) {
+                    self.steps.push_back(Step::Say(Say::TurnEnd {
+                        outcome: Outcome::Stopped,
+                        reason: None,
+                        error: None,
+                    }));
+                }
+            }
+            Do::Answer { key, answer } => {
+                if let Some((_, then)) = self.asking.take_if(|(asked, _)| *asked == key) {
+                    then(&answer).into_iter().rev().for_each(|step| self.steps.push_front(step));
+                }
+            }
+            Do::SetModel { .. } | Do::SetMode { .. } => {}
+            Do::Compact {} => {
+                self.in_turn = true;
+                self.steps.extend(scripts::compaction());
+            }
+            Do::Rollback { .. } => self.steps.push_back(Step::Say(Say::RolledBack {})),
+            Do::Close {} => self.hang_up(),
+        }
+    }
+
+    fn stream(&mut self, stream: Stream) -> Next {
+        let Stream { block, left, sent, bytes, per_second } = stream;
+        if left == 0 {
+            return self.next();
+        }
+        let mut text = format!("{sent} ");
+        text.push_str(&"x".repeat(bytes.saturating_sub(text.len())));
+        self.steps.push_front(Step::Stream(Stream {
+            block: block.clone(),
+            left: left - 1,
+            sent: sent + 1,
+            bytes,
+            per_second,
+        }));
+        if let Some(ms) = per_second.and_then(|rate| pause_before(sent + 1, rate)) {
+            self.steps.push_front(Step::Sleep { ms });
+        }
+        write(&Say::Text { block, text })
+    }
+
+    fn end_turn(&mut self, outcome: Outcome) -> Next {
+        self.in_turn = false;
+        write(&Say::TurnEnd { outcome, reason: None, error: None })
+    }
+}
+
+/// How long to wait before the nth piece, so that whole milliseconds give the wanted rate.
+fn pause_before(n: u64, per_second: u64) -> Option<u64> {
+    let due = |n: u64| n * 1000 / per_second.max(1);
+    Some(due(n) - due(n - 1)).filter(|ms| *ms > 0)
+}
+
+fn ready(session: &str, resume: Option<String>, fork: Option<String>) -> Say {
+    let conversation = format!("mock-{session}");
+    match (resume, fork) {
+        (Some(wanted), _) if wanted.starts_with("mock-") => {
+            Say::Ready { conversation: wanted, resumed: true, reason: None }
+        }
+        (Some(wanted), _) => {
+            let reason = Some(format!("there is no conversation {wanted}"));
+            Say::Ready { conversation, resumed: false, reason }
+        }
+        (None, fork) => Say::Ready { conversation, resumed: fork.is_some(), reason: None },
+    }
+}
+
+fn write(say: &Say) -> Next {
+    let mut line = serde_json::to_vec(say).unwrap_or_default();
+    line.push(b'\n');
+    Next::Write(line)
+}

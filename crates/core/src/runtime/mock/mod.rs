@@ -1,0 +1,35 @@
+//! The built-in agent: no key, no network, every kind of event, every kind of trouble. Both sides of its small language are here, and both are
+//! pure: [`MockProtocol`] is the adapter, [`MockAgent`] is the agent. The process around the agent is in the `turnloom` crate.
+
+mod agent;
+mod protocol;
+mod scripts;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use self::agent::{MockAgent, Next};
+pub use self::protocol::MockProtocol;
+use super::Capabilities;
+
+/// The mock can do everything that is in the model.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    steer: true,
+    resume: true,
+    fork: true,
+    rollback: true,
+    compact: true,
+    set_model: true,
+    set_mode: true,
+    permissions: true,
+    questions: true,
+    images: true,
+    files: true,
+    thinking: true,
+    plan: true,
+    subagents: true,
+    background: true,
+    components: true,
+    state: true,
+    usage: true,
+};

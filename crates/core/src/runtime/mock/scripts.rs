@@ -1,0 +1,637 @@
+//! What the mock can play. Each command is a list of steps; `demo` is several of them in a row.
+
+use serde_json::{Value, json};
+
+use super::agent::{Step, Stream};
+use super::wire::{Given, Say, Wanted};
+#[expect(clippy::wildcard_imports, reason = "scripts play every event there is")]
+use crate::event::*;
+use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
+
+/// Every command, as `help` lists them.
+const HELP: &[(&str, &str)] = &[
+    ("demo", "a walk through everything a user interface must show"),
+    ("markdown", "headings, lists, a table, code"),
+    ("tool", "reads, edits and runs; one call fails"),
+    ("status", "a retry, then an answer"),
+    ("image", "a small picture"),
+    ("permission", "asks before it runs a command"),
+    ("question", "asks you two questions"),
+    ("plan", "a plan whose steps get done"),
+    ("diff", "a change to two files"),
+    ("subagent", "starts a helper with tools of its own"),
+    ("background", "starts work that ends after the turn, and then speaks unasked"),
+    ("component", "a chart that is updated in place"),
+    ("interrupt", "a form that waits for your value"),
+    ("state", "shared state, then a patch to it"),
+    ("artifact", "a document in two versions"),
+    ("compaction", "compacts its history"),
+    ("retract", "takes back what it streamed"),
+    ("error", "a turn that fails"),
+    ("end", "ends the session"),
+    ("echo TEXT", "says TEXT; so does any other text"),
+    ("stream N [BYTES] [PER_SECOND]", "N pieces of text"),
+    ("sleep MS", "waits"),
+    ("big BYTES", "one tool with a large output"),
+    ("crash", "the agent dies in the middle of the turn"),
+    ("hang", "never ends until stopped"),
+    ("stubborn", "never ends until killed"),
+    ("linger", "leaves a process behind in a session of its own, then hangs"),
+    ("garbage", "a line that is not JSON"),
+    ("garbage utf8", "a line that is not UTF-8"),
+    ("garbage BYTES", "one very long line"),
+];
+
+/// The steps for a prompt.
+pub(super) fn play(prompt: &str, turn: u64) -> Vec<Step> {
+    let words: Vec<&str> = prompt.split_whitespace().collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+    let size = |at: usize| number(at).and_then(|n| usize::try_from(n).ok());
+    let t = &format!("t{turn}");
+    match words.as_slice() {
+        ["help"] => help(t),
+        ["demo"] => demo(t),
+        ["markdown"] => markdown(t),
+        ["tool"] => tool(t),
+        ["status"] => status(t),
+        ["image"] => image(t),
+        ["permission"] => permission(t),
+        ["question"] => question(t),
+        ["plan"] => plan(t),
+        ["diff"] => diff(t),
+        ["subagent"] => subagent(t),
+        ["background"] => background(t),
+        ["component"] => component(t),
+        ["interrupt"] => interrupt(t),
+        ["state"] => state(t),
+        ["artifact"] => artifact(t),
+        ["compaction"] => compaction(),
+        ["retract"] => retract(t),
+        ["error"] => error(t),
+        ["end"] => end(t),
+        ["crash"] => [words_in(t, "crash", "I am about to"), vec![Step::Exit { code: 3 }]].concat_steps(),
+        ["hang"] => [words_in(t, "hang", "Waiting."), vec![Step::Hang]].concat_steps(),
+        ["stubborn"] => vec![Step::GoDeaf],
+        ["linger"] => {
+            [vec![Step::LeaveChild], words_in(t, "linger", "Somebody is still there."), vec![Step::Hang]].concat_steps()
+        }
+        ["garbage"] => {
+            [vec![Step::Raw(b"this is { not JSON\n".to_vec())], words_in(t, "after", "I said something odd.")]
+                .concat_steps()
+        }
+        ["garbage", "utf8"] => {
+            [vec![Step::Raw(b"{\"say\":\"\xff\xfe\"}\n".to_vec())], words_in(t, "after", "That was not UTF-8.")]
+                .concat_steps()
+        }
+        ["garbage", _] if number(1).is_some() => {
+            let mut line = vec![b'x'; size(1).unwrap_or(0)];
+            line.push(b'\n');
+            [vec![Step::Raw(line)], words_in(t, "after", "That was a long line.")].concat_steps()
+        }
+        ["sleep", _] if number(1).is_some() => {
+            [vec![Step::Sleep { ms: number(1).unwrap_or(0) }], words_in(t, "slept", "Good morning.")].concat_steps()
+        }
+        ["big", _] if number(1).is_some() => big(t, size(1).unwrap_or(0)),
+        ["stream", _, ..] if number(1).is_some() => vec![Step::Stream(Stream {
+            block: BlockId::trusted(format!("{t}-stream")),
+            left: number(1).unwrap_or(0),
+            sent: 0,
+            bytes: size(2).unwrap_or(16),
+            per_second: number(3),
+        })],
+        ["echo", ..] => echo(t, prompt.trim_start().strip_prefix("echo").unwrap_or(prompt).trim()),
+        _ => echo(t, prompt),
+    }
+}
+
+/// Text, word by word, then whole.
+pub(super) fn words(block: &str, text: &str) -> Vec<Step> {
+    let block = BlockId::trusted(block);
+    let mut steps = Vec::new();
+    for piece in text.split_inclusive(' ') {
+        steps.push(Step::Say(Say::Text { block: block.clone(), text: piece.to_owned() }));
+        steps.push(Step::Pause);
+    }
+    steps.push(Step::Say(Say::TextEnd { block, text: text.to_owned() }));
+    steps
+}
+
+pub(super) fn compaction() -> Vec<Step> {
+    vec![
+        say(&Event::from(CompactionStart { trigger: CompactionTrigger::Manual })),
+        Step::Sleep { ms: 60 },
+        say(&Event::from(CompactionEnd {
+            removed: Some(42),
+            kept: Some(6),
+            tokens_before: Some(91_000),
+            tokens_after: Some(8_200),
+            reason: CompactionReason::Manual,
+            failed: None,
+        })),
+    ]
+}
+
+fn words_in(t: &str, name: &str, text: &str) -> Vec<Step> {
+    words(&format!("{t}-{name}"), text)
+}
+
+fn help(t: &str) -> Vec<Step> {
+    let list: Vec<String> = HELP.iter().map(|(command, what)| format!("- `{command}`: {what}")).collect();
+    words_in(
+        t,
+        "help",
+        &format!("I am the mock agent. I need no key and no network. Try one of these:\n\n{}", list.join("\n")),
+    )
+}
+
+fn echo(t: &str, text: &str) -> Vec<Step> {
+    let mut steps = thinking(t, "Somebody said something. I will say it too.");
+    steps.extend(words_in(t, "echo", text));
+    steps.push(say(&Event::from(TurnResult { text: text.to_owned() })));
+    steps.push(usage(12, text.len() as u64));
+    steps
+}
+
+fn demo(t: &str) -> Vec<Step> {
+    let mut steps = thinking(t, "The person wants to see everything. I will start with a plan and go through it.");
+    steps.extend(words_in(
+        t,
+        "intro",
+        "I will show you **everything** a user interface must be able to draw. First a plan.",
+    ));
+    steps.extend(plan_at(1));
+    steps.extend(tool(t));
+    steps.extend(plan_at(2));
+    steps.extend(markdown(t));
+    steps.extend(diff(t));
+    steps.extend(subagent(t));
+    steps.extend(plan_at(3));
+    steps.extend(component(t));
+    steps.extend(state(t));
+    steps.extend(image(t));
+    steps.extend(artifact(t));
+    steps.extend(status(t));
+    steps.extend(compaction());
+    steps.extend(permission(t));
+    steps.extend(question(t));
+    steps.extend(plan_at(4));
+    steps.extend(words_in(t, "outro", "That was all. Send `help` for the single commands."));
+    steps.push(say(&Event::from(TurnResult { text: "The demo is over.".to_owned() })));
+    steps.push(usage(1_830, 412));
+    steps
+}
+
+fn markdown(t: &str) -> Vec<Step> {
+    words_in(
+        t,
+        "markdown",
+        "# Weaving\n\nA loom holds *threads* under **tension**.\n\n1. warp\n2. weft\n   - over\n   - under\n\n| thread | count |\n|---|---:|\n| \
+         warp | 120 |\n| weft | 96 |\n\n```rust\nfn main() {\n    println!(\"one log, many views\");\n}\n```\n\n> Everything else is a \
+         fold.\n\nSee [the docs](/api/docs).\n",
+    )
+}
+
+fn tool(t: &str) -> Vec<Step> {
+    let path = "src/loom.rs";
+    let diff =
+        "--- a/src/loom.rs\n+++ b/src/loom.rs\n@@ -1,3 +1,3 @@\n fn weave() {\n-    slowly();\n+    quickly();\n }\n";
+    let (read, edit, run, fails) = (format!("{t}-read"), format!("{t}-edit"), format!("{t}-run"), format!("{t}-fails"));
+    let mut steps = vec![
+        start(&read, "Read", json!({ "file_path": path }), |start| {
+            start.file_path = Some(path.to_owned());
+            start.is_file_read = Some(true);
+        }),
+        Step::Sleep { ms: 40 },
+        result(&read, "fn weave() {\n    slowly();\n}\n", |result| {
+            result.file_path = Some(path.to_owned());
+            result.is_file_read = Some(true);
+        }),
+        start(&edit, "Edit", json!({ "file_path": path, "old_string": "slowly", "new_string": "quickly" }), |start| {
+            start.file_path = Some(path.to_owned());
+        }),
+        Step::Sleep { ms: 40 },
+        result(&edit, "The file was changed.", |result| {
+            result.file_path = Some(path.to_owned());
+            result.diff = Some(diff.to_owned());
+        }),
+        start(&run, "Bash", json!({ "command": "cargo test" }), |start| start.command = Some("cargo test".to_owned())),
+    ];
+    for done in 1..=3_u8 {
+        steps.push(Step::Sleep { ms: 50 });
+        steps.push(progress(&run, &format!("test {done} of 3\n"), f64::from(done) / 3.0));
+    }
+    steps.extend([
+        result(&run, "\u{1b}[32mok\u{1b}[0m 3 passed, 0 failed\n", |result| result.exit_code = Some(0)),
+        start(&fails, "Bash", json!({ "command": "cat missing.txt" }), |start| {
+            start.command = Some("cat missing.txt".to_owned());
+            start.file_path = Some("missing.txt".to_owned());
+            start.is_file_read = Some(true);
+        }),
+        Step::Sleep { ms: 30 },
+        result(&fails, "cat: missing.txt: No such file or directory\n", |result| {
+            result.is_error = true;
+            result.exit_code = Some(1);
+        }),
+    ]);
+    steps.extend(words_in(t, "tools", "Three tools worked and one did not."));
+    steps
+}
+
+fn status(t: &str) -> Vec<Step> {
+    let retrying = |attempt: u32| {
+        let label = Some(format!("Retrying, attempt {attempt}"));
+        say(&Event::from(Status { state: Activity::Retrying, label, attempt: Some(attempt), detail: None }))
+    };
+    let mut steps = vec![retrying(1), Step::Sleep { ms: 80 }, retrying(2), Step::Sleep { ms: 80 }];
+    steps.extend(words_in(t, "status", "The model answered at the third try."));
+    steps
+}
+
+/// A 2 by 2 picture.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGNkYPjPwMDAwMDAxAADAA4QAQHtJ2TpAAAAAElFTkSuQmCC";
+
+fn image(t: &str) -> Vec<Step> {
+    let picture = ArtifactCreated {
+        artifact_id: format!("{t}-picture"),
+        title: "Two threads".to_owned(),
+        media_type: "image/png".to_owned(),
+        content: Some(PICTURE.to_owned()),
+        ..ArtifactCreated::default()
+    };
+    vec![say(&Event::from(picture))]
+}
+
+fn permission(t: &str) -> Vec<Step> {
+    let id = format!("{t}-permission");
+    let command = "rm -rf build";
+    let asked = PermissionRequest {
+        tool_name: "Bash".to_owned(),
+        tool_input: json!({ "command": command }),
+        tool_use_id: Some(ToolUseId::trusted(id.clone())),
+        title: Some(format!("Run {command}")),
+        options: vec![
+            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
+            PermissionOption {
+                reply: PermissionReply::Always,
+                label: "Always".to_owned(),
+                rule: Some("Bash(rm -rf build)".to_owned()),
+            },
+            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
+        ],
+        ..PermissionRequest::default()
+    };
+    let t = t.to_owned();
+    vec![
+        start(&id, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
+        Step::Ask {
+            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Permission(asked) },
+            then: Box::new(move |given| after_permission(&t, &id, given)),
+        },
+    ]
+}
+
+fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {
+    let Given::Permission { reply, updated_input, message } = given else { return Vec::new() };
+    let said = message.as_deref().unwrap_or("no reason given");
+    let (result, text) = match reply {
+        PermissionReply::Reject => (
+            result(id, &format!("rejected: {said}"), |result| {
+                result.is_error = true;
+                result.denied = Some(true);
+            }),
+            format!("I did not run it: {said}."),
+        ),
+        PermissionReply::Once | PermissionReply::Always => {
+            let command = updated_input.as_ref().and_then(|input| input.get("command")).and_then(Value::as_str);
+            let text = command.map_or_else(
+                || "Done, with your permission.".to_owned(),
+                |command| format!("Done, with your `{command}`."),
+            );
+            (result(id, "", |result| result.exit_code = Some(0)), text)
+        }
+    };
+    [vec![result], words_in(t, "permitted", &text)].concat_steps()
+}
+
+fn question(t: &str) -> Vec<Step> {
+    let option =
+        |label: &str, what: &str| QuestionOption { label: label.to_owned(), description: Some(what.to_owned()) };
+    let asked = QuestionRequest {
+        questions: vec![
+            Question {
+                prompt: "Which thread shall I use?".to_owned(),
+                header: Some("Thread".to_owned()),
+                options: vec![
+                    option("Wool", "warm and forgiving"),
+                    option("Silk", "fine and strong"),
+                    option("Linen", "plain"),
+                ],
+                multiple: false,
+                free_text: true,
+            },
+            Question {
+                prompt: "Which colours?".to_owned(),
+                header: Some("Colours".to_owned()),
+                options: vec![option("Indigo", "deep blue"), option("Madder", "red"), option("Weld", "yellow")],
+                multiple: true,
+                free_text: false,
+            },
+        ],
+        ..QuestionRequest::default()
+    };
+    let t = t.to_owned();
+    vec![Step::Ask {
+        say: Say::Ask { key: format!("{t}-question"), by: None, request: Wanted::Question(asked) },
+        then: Box::new(move |given| {
+            let text = match given {
+                Given::Question { answers: Some(answers) } => {
+                    let answers: Vec<String> = answers.iter().map(|answers| answers.join(" and ")).collect();
+                    format!("You chose {}.", answers.join("; "))
+                }
+                Given::Question { answers: None } => "Then I will choose myself.".to_owned(),
+                Given::Permission { .. } | Given::Interrupt { .. } => String::new(),
+            };
+            words_in(&t, "answered", &text)
+        }),
+    }]
+}
+
+fn interrupt(t: &str) -> Vec<Step> {
+    let asked = Interrupt {
+        component_name: "DatePicker".to_owned(),
+        props: json!({ "label": "When shall the cloth be ready?", "min": "2026-01-01" }),
+        surface: Surface::Chat,
+        ..Interrupt::default()
+    };
+    let t = t.to_owned();
+    vec![Step::Ask {
+        say: Say::Ask { key: format!("{t}-interrupt"), by: None, request: Wanted::Interrupt(asked) },
+        then: Box::new(move |given| {
+            let value = if let Given::Interrupt { value } = given { value.clone() } else { Value::Null };
+            words_in(&t, "picked", &format!("You gave me {value}."))
+        }),
+    }]
+}
+
+const PLAN: [&str; 3] = ["Look at the tools", "Write and delegate", "Ask the person"];
+
+/// The plan while its nth step is being done.
+fn plan_at(current: usize) -> Vec<Step> {
+    let status = |number: usize| match number.cmp(&current) {
+        std::cmp::Ordering::Less => StepStatus::Done,
+        std::cmp::Ordering::Equal => StepStatus::Running,
+        std::cmp::Ordering::Greater => StepStatus::Pending,
+    };
+    let steps =
+        (1..).zip(PLAN).map(|(number, text)| PlanStep { text: text.to_owned(), status: status(number) }).collect();
+    vec![say(&Event::from(PlanUpdated { steps, explanation: None }))]
+}
+
+fn plan(t: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for current in 1..=PLAN.len() + 1 {
+        steps.extend(plan_at(current));
+        steps.push(Step::Sleep { ms: 60 });
+    }
+    steps.extend(words_in(t, "planned", "All steps are done."));
+    steps
+}
+
+fn diff(t: &str) -> Vec<Step> {
+    let changed = "--- a/weave.txt\n+++ b/weave.txt\n@@ -1,2 +1,3 @@\n over\n-under\n+under twice\n+over\n";
+    let added = "--- /dev/null\n+++ b/notes.md\n@@ -0,0 +1,2 @@\n+# Notes\n+Tight.\n";
+    let files = vec![
+        FileDiff { path: "weave.txt".to_owned(), kind: FileChange::Modified, diff: changed.to_owned() },
+        FileDiff { path: "notes.md".to_owned(), kind: FileChange::Added, diff: added.to_owned() },
+    ];
+    [vec![say(&Event::from(DiffUpdated { files }))], words_in(t, "changed", "Two files changed.")].concat_steps()
+}
+
+fn subagent(t: &str) -> Vec<Step> {
+    let id = SubagentId::trusted(format!("{t}-helper"));
+    let (call, search) = (format!("{t}-agent"), format!("{t}-search"));
+    let started = SubagentStarted {
+        subagent_id: id.clone(),
+        name: "Explorer".to_owned(),
+        parent_tool_use_id: Some(ToolUseId::trusted(call.clone())),
+        ..SubagentStarted::default()
+    };
+    let block = BlockId::trusted(format!("{t}-found"));
+    vec![
+        start(&call, "Agent", json!({ "prompt": "Find every knot." }), |start| {
+            start.subagent_spawn = Some(true);
+            start.subagent_name = Some("Explorer".to_owned());
+        }),
+        say(&Event::from(started)),
+        start(&search, "Grep", json!({ "pattern": "knot", "path": "src" }), |start| {
+            start.pattern = Some("knot".to_owned());
+            start.search_path = Some("src".to_owned());
+        })
+        .by(&id),
+        Step::Sleep { ms: 60 },
+        result(&search, "src/loom.rs:3: // a knot\nsrc/weft.rs:9: // another knot\n", |_| {}).by(&id),
+        say(&Event::from(Delta {
+            block_id: block,
+            text: "Two knots, both harmless.".to_owned(),
+            done: true,
+            interrupted: false,
+        }))
+        .by(&id),
+        say(&Event::from(SubagentEnded {
+            subagent_id: id,
+            status: WorkStatus::Completed,
+            tool_calls: 1,
+            file_changes: 0,
+        })),
+        result(&call, "Two knots, both harmless.", |_| {}),
+    ]
+}
+
+fn background(t: &str) -> Vec<Step> {
+    let (id, call) = (BackgroundId::trusted(format!("{t}-bg")), format!("{t}-watch"));
+    let started = BackgroundStarted {
+        background_id: id.clone(),
+        kind: BackgroundKind::Command,
+        tool_use_id: Some(ToolUseId::trusted(call.clone())),
+        label: "cargo watch".to_owned(),
+    };
+    let ended = BackgroundEnded {
+        background_id: id,
+        status: WorkStatus::Completed,
+        output: Some("finished\n".to_owned()),
+        exit_code: Some(0),
+        blob: None,
+    };
+    let mut steps = vec![
+        start(&call, "Bash", json!({ "command": "cargo watch", "background": true }), |start| {
+            start.command = Some("cargo watch".to_owned())
+        }),
+        say(&Event::from(started)),
+    ];
+    steps.extend(words_in(t, "handed", "It runs in the background; I will tell you."));
+    let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Say(Say::TurnStart {})];
+    later.extend(words_in(t, "unasked", "The background work has ended well."));
+    steps.push(Step::Later(later));
+    steps
+}
+
+fn component(t: &str) -> Vec<Step> {
+    let update = |props: Value, merge: bool| {
+        let (component_id, name) = (format!("{t}-chart"), "BarChart".to_owned());
+        say(&Event::from(ComponentUpdate { component_id, name, surface: Surface::Chat, props, merge }))
+    };
+    vec![
+        update(json!({ "title": "Threads", "values": [3, 5] }), false),
+        Step::Sleep { ms: 80 },
+        update(json!({ "values": [3, 5, 8] }), true),
+    ]
+}
+
+fn state(t: &str) -> Vec<Step> {
+    let patch = json!([{ "op": "replace", "path": "/rows", "value": 2 }, { "op": "add", "path": "/colours/-", "value": "weld" }]);
+    let mut steps = vec![
+        say(&Event::from(StateSnapshot { state: json!({ "rows": 1, "colours": ["indigo"] }) })),
+        Step::Sleep { ms: 40 },
+        say(&Event::from(StateDelta { patch, by: "agent".to_owned() })),
+    ];
+    steps.extend(words_in(t, "state", "The shared state has two rows now."));
+    steps
+}
+
+fn artifact(t: &str) -> Vec<Step> {
+    let artifact_id = format!("{t}-pattern");
+    let created = ArtifactCreated {
+        artifact_id: artifact_id.clone(),
+        title: "Pattern".to_owned(),
+        media_type: "text/markdown".to_owned(),
+        content: Some("# Pattern\n\nover, under\n".to_owned()),
+        ..ArtifactCreated::default()
+    };
+    let content = Some("# Pattern\n\nover, under, over\n".to_owned());
+    let updated = ArtifactUpdated { artifact_id: artifact_id.clone(), title: None, content, blob: None };
+    vec![
+        say(&Event::from(created)),
+        Step::Sleep { ms: 40 },
+        say(&Event::from(updated)),
+        say(&Event::from(ArtifactVersion { artifact_id, version: 2, label: Some("tighter".to_owned()) })),
+    ]
+}
+
+fn retract(t: &str) -> Vec<Step> {
+    let block = BlockId::trusted(format!("{t}-retracted"));
+    vec![
+        Step::Say(Say::Text { block: block.clone(), text: "This is what I was going to".to_owned() }),
+        Step::Sleep { ms: 60 },
+        Step::Say(Say::TextEnd { block, text: "I said it differently in the end.".to_owned() }),
+    ]
+}
+
+fn error(t: &str) -> Vec<Step> {
+    let failure = Failure {
+        message: "The model refused the request (401).".to_owned(),
+        code: "authentication_failed".to_owned(),
+        retryable: false,
+        fix: Some("This is only the mock; a real agent would say how to sign in.".to_owned()),
+    };
+    [words_in(t, "error", "This will not end well."), vec![turn_end(Outcome::Failed, Some(failure))]].concat_steps()
+}
+
+fn end(t: &str) -> Vec<Step> {
+    let mut steps = words_in(t, "end", "Goodbye.");
+    steps.push(turn_end(Outcome::Completed, None));
+    steps.push(Step::Say(Say::SessionEnd { reason: EndReason::Completed }));
+    steps
+}
+
+fn big(t: &str, bytes: usize) -> Vec<Step> {
+    let id = format!("{t}-big");
+    let line = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n";
+    let output: String = line.chars().cycle().take(bytes).collect();
+    vec![
+        start(&id, "Bash", json!({ "command": "cat big.log" }), |start| start.command = Some("cat big.log".to_owned())),
+        result(&id, &output, |result| result.exit_code = Some(0)),
+    ]
+}
+
+// ---- what scripts are made of ----
+
+fn thinking(t: &str, text: &str) -> Vec<Step> {
+    let block_id = BlockId::trusted(format!("{t}-thinking"));
+    let piece = |text: &str, done: bool| {
+        let (block_id, text) = (block_id.clone(), text.to_owned());
+        say(&Event::from(Thinking { block_id, text, done: Some(done), interrupted: false }))
+    };
+    let mut steps = vec![piece("", false)];
+    for word in text.split_inclusive(' ') {
+        steps.push(Step::Pause);
+        steps.push(piece(word, false));
+    }
+    steps.push(piece("", true));
+    steps
+}
+
+fn start(id: &str, tool: &str, input: Value, more: impl FnOnce(&mut ToolStart)) -> Step {
+    let mut start = ToolStart {
+        tool_use_id: ToolUseId::trusted(id),
+        tool: tool.to_owned(),
+        input: Some(input),
+        ..ToolStart::default()
+    };
+    more(&mut start);
+    say(&Event::from(start))
+}
+
+fn progress(id: &str, text: &str, fraction: f64) -> Step {
+    let (tool_use_id, text) = (ToolUseId::trusted(id), Some(text.to_owned()));
+    say(&Event::from(ToolProgress { tool_use_id, text, fraction: Some(fraction) }))
+}
+
+fn result(id: &str, output: &str, more: impl FnOnce(&mut ToolResult)) -> Step {
+    let mut result =
+        ToolResult { tool_use_id: ToolUseId::trusted(id), output: output.to_owned(), ..ToolResult::default() };
+    more(&mut result);
+    say(&Event::from(result))
+}
+
+fn usage(input_tokens: u64, output_tokens: u64) -> Step {
+    let usage = Usage {
+        input_tokens,
+        output_tokens,
+        cost_usd: Some(0.0),
+        context_used: Some(input_tokens + output_tokens),
+        context_window: Some(200_000),
+        ..Usage::default()
+    };
+    say(&Event::from(usage))
+}
+
+fn turn_end(outcome: Outcome, error: Option<Failure>) -> Step {
+    Step::Say(Say::TurnEnd { outcome, reason: None, error })
+}
+
+fn say(event: &Event) -> Step {
+    Step::Say(Say::Event { kind: event.kind().to_owned(), data: event.data(), by: None })
+}
+
+impl Step {
+    /// The same, done by a sub-agent.
+    fn by(self, subagent: &SubagentId) -> Step {
+        match self {
+            Step::Say(Say::Event { kind, data, .. }) => {
+                Step::Say(Say::Event { kind, data, by: Some(subagent.clone()) })
+            }
+            other => other,
+        }
+    }
+}
+
+trait ConcatSteps {
+    fn concat_steps(self) -> Vec<Step>;
+}
+
+impl<const N: usize> ConcatSteps for [Vec<Step>; N] {
+    fn concat_steps(self) -> Vec<Step> {
+        self.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! The mock's language: one JSON object per line, in both directions.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+
+use crate::event::{EndReason, Failure, Interrupt, Outcome, PermissionReply, PermissionRequest, QuestionRequest};
+use crate::id::{BlockId, MessageId, SubagentId};
+
+/// What the host tells the agent.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(super) enum Do {
+    Open { session: String, resume: Option<String>, fork: Option<String>, pace_ms: Option<u64> },
+    Prompt { text: String },
+    Steer { message: MessageId, text: String },
+    Interrupt {},
+    Answer { key: String, answer: Given },
+    SetModel { model: String },
+    SetMode { mode: String },
+    Compact {},
+    Rollback { turns: usize },
+    Close {},
+}
+
+/// A person's answer.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Given {
+    Permission { reply: PermissionReply, updated_input: Option<Value>, message: Option<String> },
+    Question { answers: Option<Vec<Vec<String>>> },
+    Interrupt { value: Value },
+}
+
+/// What the agent says.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub(super) enum Say {
+    Ready {
+        conversation: String,
+        resumed: bool,
+        reason: Option<String>,
+    },
+    /// A piece of text; the whole comes with `TextEnd`.
+    Text {
+        block: BlockId,
+        text: String,
+    },
+    TextEnd {
+        block: BlockId,
+        text: String,
+    },
+    /// Any fact, in the shape of the event model.
+    Event {
+        #[serde(rename = "type")]
+        kind: String,
+        data: Value,
+        by: Option<SubagentId>,
+    },
+    Ask {
+        key: String,
+        by: Option<SubagentId>,
+        request: Wanted,
+    },
+    Steered {
+        message: MessageId,
+    },
+    RolledBack {},
+    TurnStart {},
+    TurnEnd {
+        outcome: Outcome,
+        reason: Option<String>,
+        error: Option<Failure>,
+    },
+    SessionEnd {
+        reason: EndReason,
+    },
+}
+
+/// What the agent wants of a person.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Wanted {
+    Permission(PermissionRequest),
+    Question(QuestionRequest),
+    Interrupt(Interrupt),
+}

@@ -1,0 +1,232 @@
+//! The interface every kind of agent is driven through. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. Finding the program,
+//! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
+
+pub mod mock;
+mod text;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use self::text::StreamedText;
+use crate::command::Answer;
+use crate::event::{
+    AgentUnparsed, EndReason, Event, Failure, Interrupt, Origin, Outcome, Part, PermissionRequest, QuestionRequest,
+};
+use crate::id::{MessageId, SessionId, SubagentId, TurnId};
+
+/// What an agent of one runtime can do. A call for something it cannot do is refused, so this must be true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Capabilities {
+    /// Takes a message into the running turn.
+    pub steer: bool,
+    /// Remembers a conversation across its own restarts.
+    pub resume: bool,
+    pub fork: bool,
+    pub rollback: bool,
+    pub compact: bool,
+    pub set_model: bool,
+    pub set_mode: bool,
+    pub permissions: bool,
+    pub questions: bool,
+    pub images: bool,
+    pub files: bool,
+    pub thinking: bool,
+    pub plan: bool,
+    pub subagents: bool,
+    pub background: bool,
+    pub components: bool,
+    pub state: bool,
+    pub usage: bool,
+}
+
+/// How a conversation begins in a new agent process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beginning {
+    Fresh,
+    /// Go on with a conversation the agent has stored.
+    Resume {
+        provider_session_id: String,
+    },
+    /// Go on from a copy of one.
+    Fork {
+        provider_session_id: String,
+    },
+}
+
+/// What an agent process is told before anything else.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    pub session_id: SessionId,
+    pub cwd: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+    pub system_prompt: Option<String>,
+    pub beginning: Beginning,
+    /// What the client gave at creation beyond the above, for the runtime that understands it.
+    pub params: Value,
+}
+
+/// A message on its way to an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    pub message_id: MessageId,
+    pub content: Vec<Part>,
+}
+
+/// What the session wants of its agent.
+#[derive(Debug, Clone)]
+pub enum Order {
+    Prompt {
+        turn_id: TurnId,
+        messages: Vec<Prompt>,
+    },
+    Steer {
+        turn_id: TurnId,
+        message: Prompt,
+    },
+    Interrupt,
+    /// `key` is what the agent called its ask.
+    Answer {
+        key: String,
+        answer: Answer,
+    },
+    SetModel {
+        model: String,
+    },
+    SetMode {
+        mode: String,
+    },
+    Compact {
+        turn_id: TurnId,
+    },
+    /// Forget the last turns of the conversation.
+    Rollback {
+        turn_ids: Vec<TurnId>,
+    },
+    /// Nothing more will be asked; end.
+    Close,
+}
+
+/// What an agent wants of a person. The session gives it its id.
+#[derive(Debug, Clone)]
+pub enum AskRequest {
+    Permission(PermissionRequest),
+    Question(QuestionRequest),
+    Interrupt(Interrupt),
+}
+
+/// What an agent says, translated.
+#[derive(Debug, Clone)]
+pub enum Report {
+    /// The handshake is over. `resumed` is true only if the agent showed that it has the conversation.
+    Ready {
+        provider_session_id: Option<String>,
+        resumed: bool,
+        reason: Option<String>,
+    },
+    /// A turn that nobody sent a message for.
+    TurnStarted {
+        origin: Origin,
+    },
+    Fact {
+        subagent_id: Option<SubagentId>,
+        event: Event,
+    },
+    /// `key` is what the agent calls it.
+    Ask {
+        key: String,
+        subagent_id: Option<SubagentId>,
+        request: AskRequest,
+    },
+    /// The agent no longer waits.
+    AskWithdrawn {
+        key: String,
+        reason: String,
+    },
+    SteerDelivered {
+        message_id: MessageId,
+    },
+    SteerRejected {
+        message_id: MessageId,
+        reason: String,
+    },
+    RolledBack {
+        files_restored: bool,
+    },
+    RollbackRefused {
+        reason: String,
+    },
+    TurnEnded {
+        outcome: Outcome,
+        reason: Option<String>,
+        failure: Option<Failure>,
+    },
+    SessionEnded {
+        reason: EndReason,
+        message: Option<String>,
+    },
+}
+
+impl From<Event> for Report {
+    fn from(event: Event) -> Self {
+        Report::Fact { subagent_id: None, event }
+    }
+}
+
+/// One line of an agent's output.
+#[derive(Debug, Clone, Copy)]
+pub enum Line<'a> {
+    /// Without its line end; perhaps not UTF-8.
+    Text(&'a [u8]),
+    /// A line over the limit, of which only this is known.
+    TooLong { size: u64, sha256: &'a str, head: &'a [u8] },
+}
+
+/// What a protocol wants to happen.
+#[derive(Debug, Default)]
+pub struct Output {
+    pub reports: Vec<Report>,
+    /// Whole lines for the agent's input.
+    pub bytes: Vec<u8>,
+}
+
+impl Output {
+    /// Queues one JSON line for the agent.
+    pub fn write_line(&mut self, line: &Value) {
+        // A `Value` always encodes, and writing to a Vec cannot fail.
+        drop(serde_json::to_writer(&mut self.bytes, line));
+        self.bytes.push(b'\n');
+    }
+
+    pub fn report(&mut self, report: impl Into<Report>) {
+        self.reports.push(report.into());
+    }
+}
+
+/// One agent's language. Whatever comes in, it neither panics nor stops: what it cannot read becomes a report that says so.
+pub trait Protocol: Send {
+    fn open(&mut self, opening: &Opening, out: &mut Output);
+    fn order(&mut self, order: &Order, out: &mut Output);
+    fn line(&mut self, line: Line<'_>, out: &mut Output);
+}
+
+/// How much of an unreadable line is kept in the log.
+const UNPARSED_BYTES: usize = 2 * 1024;
+
+/// The fact that a line could not be read.
+pub fn unparsed(location: &str, error: impl ToString, line: Line<'_>) -> Event {
+    let (raw, size, sha256) = match line {
+        Line::Text(bytes) => (bytes, bytes.len() as u64, None),
+        Line::TooLong { size, sha256, head } => (head, size, Some(sha256.to_owned())),
+    };
+    let kept = raw.get(..raw.len().min(UNPARSED_BYTES)).unwrap_or_default();
+    AgentUnparsed {
+        location: location.to_owned(),
+        error: error.to_string(),
+        raw: String::from_utf8_lossy(kept).into_owned(),
+        size: Some(size),
+        sha256,
+    }
+    .into()
+}

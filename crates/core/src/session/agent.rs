@@ -1,0 +1,406 @@
+//! What the session makes of what its agent says and does. An agent is not trusted to keep the laws: what would break one is kept in the log as
+//! unparsed, and the session goes on.
+
+use super::machine::{Agent, Errand, Machine, Output, StartFailure};
+use super::open::{Scope, unanswered};
+use crate::command::{Refusal, Reply};
+use crate::event::{
+    Activity, AgentUnparsed, Event, Failure, Interrupt, Origin, Outcome, PermissionRequest, QuestionRequest, Rollback,
+    SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart, UserMessage,
+};
+use crate::id::{AskId, MessageId, SubagentId};
+use crate::runtime::{AskRequest, Beginning, Order, Report};
+use crate::time::Timestamp;
+
+/// How long a label in a status may be.
+const LABEL_CHARS: usize = 80;
+
+impl Machine {
+    pub(super) fn report(&mut self, report: Report, at: Timestamp, out: &mut Output) {
+        match report {
+            Report::Ready { provider_session_id, resumed, reason } => {
+                self.ready(provider_session_id, resumed, reason, at, out)
+            }
+            Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
+            Report::Fact { subagent_id, event } => self.fact(subagent_id, event, at, out),
+            Report::Ask { key, subagent_id, request } => self.ask(key, subagent_id, request, at, out),
+            Report::AskWithdrawn { key, reason } => self.ask_withdrawn(&key, &reason, at, out),
+            Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
+            Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
+            Report::RolledBack { files_restored } => {
+                if let Some((to, Errand::Rollback { turn_ids, by })) = self.errand.take() {
+                    self.emit(at, out, Rollback { turn_ids, files_restored, by: Some(by) });
+                    out.reply(to, Ok(Reply::Done));
+                    self.proceed(at, out);
+                }
+            }
+            Report::RollbackRefused { reason } => {
+                if let Some((to, Errand::Rollback { .. })) = self.errand.take() {
+                    out.reply(to, Err(Refusal::Invalid(format!("the agent did not roll back: {reason}"))));
+                    self.proceed(at, out);
+                }
+            }
+            Report::TurnEnded { outcome, reason, failure } => self.turn_ended(outcome, reason, failure, at, out),
+            Report::SessionEnded { reason, message } => {
+                if !self.state.ended {
+                    self.emit(at, out, SessionEnded { reason, terminated_by: "agent".to_owned(), message });
+                    self.proceed(at, out);
+                }
+            }
+        }
+    }
+
+    fn ready(
+        &mut self,
+        provider_session_id: Option<String>,
+        resumed: bool,
+        reason: Option<String>,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
+        let Agent::Starting { beginning, .. } = &self.agent else { return };
+        let resumed = (*beginning != Beginning::Fresh).then_some(resumed);
+        self.agent = Agent::Ready { idle_deadline: None };
+        let ready = SessionReady {
+            session_id: Some(self.setup.session_id.clone()),
+            runtime: self.setup.runtime.clone(),
+            provider_session_id,
+            resumed,
+            reason,
+            ..SessionReady::default()
+        };
+        self.emit(at, out, ready);
+        if self.shutting_down {
+            return self.close_agent(at, out);
+        }
+        match self.errand.take() {
+            Some((to, Errand::Resume)) => out.reply(to, Ok(Reply::Done)),
+            Some((to, Errand::Rollback { turn_ids, by })) => {
+                out.order(Order::Rollback { turn_ids: turn_ids.clone() });
+                self.errand = Some((to, Errand::Rollback { turn_ids, by }));
+            }
+            None => {}
+        }
+        self.deliver(at, out);
+        self.proceed(at, out);
+    }
+
+    fn spontaneous_turn(&mut self, origin: Origin, at: Timestamp, out: &mut Output) {
+        if self.state.turn.is_some() || !matches!(self.agent, Agent::Ready { .. }) {
+            return;
+        }
+        self.agent = Agent::Ready { idle_deadline: None };
+        self.begin_turn(at, out, Vec::new(), origin, None);
+        self.show(at, out, Activity::Thinking, None);
+    }
+
+    fn fact(&mut self, mut subagent_id: Option<SubagentId>, mut event: Event, at: Timestamp, out: &mut Output) {
+        if let Event::SubagentStarted(started) = &mut event {
+            // The payload names the new one; who started it is its parent.
+            started.parent_subagent_id = started.parent_subagent_id.take().or(subagent_id.take());
+        }
+        let objection = match &event {
+            event if !may_say(event) => Some("this is not for an agent to say"),
+            event => self.state.open.objection(event, subagent_id.as_ref()),
+        };
+        let in_background = self.state.open.in_background(subagent_id.as_ref());
+        let stray = !self.agent_in_turn() && !in_background && !may_stand_alone(&event);
+        if let Some(error) = objection.or(stray.then_some("said outside a turn")) {
+            return self.refuse_fact(subagent_id, &event, error, at, out);
+        }
+        if let Event::SubagentEnded(ended) = event {
+            return self.subagent_ended(ended, at, out);
+        }
+        let activity = if subagent_id.is_none() { self.activity_of(&event) } else { None };
+        let turn_id = match &event {
+            Event::SubagentStarted(started) if started.background == Some(true) => self.state.turn.clone(),
+            _ => self.turn_of(subagent_id.as_ref()),
+        };
+        if let Event::Status(status) = &event {
+            // The agent's own word; it counts as shown.
+            self.shown = Some((status.state, status.label.clone()));
+            if self.stop.is_some() {
+                return;
+            }
+        }
+        self.emit_as(at, out, subagent_id, turn_id, event);
+        if let Some((activity, label)) = activity {
+            self.show(at, out, activity, label);
+        }
+    }
+
+    /// Whether the agent works on the turn that is open; before it has heard of it, what it says is about something else.
+    fn agent_in_turn(&self) -> bool {
+        self.state.turn.is_some() && self.undelivered.is_none()
+    }
+
+    /// Keeps what an agent said although it breaks a law.
+    fn refuse_fact(
+        &mut self,
+        subagent_id: Option<SubagentId>,
+        event: &Event,
+        error: &str,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
+        let raw = format!("{event:?}");
+        let cut = raw.floor_char_boundary(raw.len().min(2048));
+        let unparsed = AgentUnparsed {
+            location: format!("{}/{}", self.setup.runtime, event.kind()),
+            error: error.to_owned(),
+            raw: raw.get(..cut).unwrap_or_default().to_owned(),
+            size: Some(raw.len() as u64),
+            sha256: None,
+        };
+        let turn_id = self.state.turn.clone();
+        self.emit_as(at, out, subagent_id, turn_id, unparsed.into());
+    }
+
+    fn subagent_ended(&mut self, ended: SubagentEnded, at: Timestamp, out: &mut Output) {
+        let outcome = match ended.status {
+            crate::event::WorkStatus::Completed => Outcome::Completed,
+            crate::event::WorkStatus::Failed => Outcome::Failed,
+            crate::event::WorkStatus::Interrupted => Outcome::Interrupted,
+        };
+        let turn_id = self.turn_of(Some(&ended.subagent_id));
+        self.close(at, out, Scope::Inside(&ended.subagent_id), outcome, "the sub-agent ended");
+        let (tool_calls, file_changes) = self.state.open.counts(&ended.subagent_id);
+        let ended = SubagentEnded {
+            tool_calls: ended.tool_calls.max(tool_calls),
+            file_changes: ended.file_changes.max(file_changes),
+            ..ended
+        };
+        self.emit_as(at, out, None, turn_id, ended.into());
+        self.proceed(at, out);
+    }
+
+    fn ask(
+        &mut self,
+        key: String,
+        subagent_id: Option<SubagentId>,
+        request: AskRequest,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
+        let in_background = self.state.open.in_background(subagent_id.as_ref());
+        let ask_id = AskId::fresh(&mut self.setup.ids, at);
+        let (event, label): (Event, &str) = match request {
+            AskRequest::Permission(request) => {
+                (PermissionRequest { ask_id: ask_id.clone(), ..request }.into(), "Waiting for your permission")
+            }
+            AskRequest::Question(request) => {
+                (QuestionRequest { ask_id: ask_id.clone(), ..request }.into(), "Waiting for your answer")
+            }
+            AskRequest::Interrupt(request) => {
+                (Interrupt { interrupt_id: ask_id.clone(), ..request }.into(), "Waiting for your input")
+            }
+        };
+        if !self.agent_in_turn() && !in_background {
+            return self.refuse_fact(subagent_id, &event, "asked outside a turn", at, out);
+        }
+        let turn_id = self.turn_of(subagent_id.as_ref());
+        self.emit_as(at, out, subagent_id, turn_id, event);
+        self.ask_keys.insert(ask_id, key);
+        self.show(at, out, Activity::Waiting, Some(label.to_owned()));
+    }
+
+    fn ask_withdrawn(&mut self, key: &str, reason: &str, at: Timestamp, out: &mut Output) {
+        let found = self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone());
+        let Some(ask_id) = found else { return };
+        self.ask_keys.remove(&ask_id);
+        if let Some(ask) = self.state.open.asks.get(&ask_id) {
+            let (owner, event) = (ask.owner.clone(), unanswered(ask, reason));
+            let turn_id = self.turn_of(owner.as_ref());
+            self.emit_as(at, out, owner, turn_id, event);
+            self.show_after_ask(at, out);
+        }
+    }
+
+    /// What the session does once a person has answered.
+    pub(super) fn show_after_ask(&mut self, at: Timestamp, out: &mut Output) {
+        if self.state.open.asks.is_empty() {
+            let activity = if self.state.open.tools.is_empty() { Activity::Thinking } else { Activity::Tool };
+            self.show(at, out, activity, None);
+        }
+    }
+
+    fn steer_delivered(&mut self, message_id: &MessageId, at: Timestamp, out: &mut Output) {
+        let Some(steer) = self.state.steers.iter().find(|steer| steer.message_id == *message_id).cloned() else {
+            return;
+        };
+        self.emit(
+            at,
+            out,
+            UserMessage { message_id: steer.message_id.clone(), content: steer.content, origin: steer.origin },
+        );
+        self.emit(at, out, Steer { message_id: steer.message_id, state: SteerState::Delivered, ..Steer::default() });
+    }
+
+    fn steer_rejected(&mut self, message_id: MessageId, reason: String, at: Timestamp, out: &mut Output) {
+        let Some(steer) = self.state.steers.iter().find(|steer| steer.message_id == message_id).cloned() else {
+            return;
+        };
+        let rejected = Steer { message_id, state: SteerState::Rejected, reason: Some(reason), ..Steer::default() };
+        self.emit(at, out, rejected);
+        // Accepted is accepted: it gets a turn of its own.
+        self.enqueue(at, out, steer, super::machine::Place::First);
+        self.proceed(at, out);
+    }
+
+    fn turn_ended(
+        &mut self,
+        outcome: Outcome,
+        reason: Option<String>,
+        failure: Option<Failure>,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
+        if !self.agent_in_turn() {
+            return; // The end of a turn that was already settled.
+        }
+        match &self.stop {
+            // It was quicker than the stop.
+            Some(_) if outcome == Outcome::Completed => self.finish_turn(at, out, outcome, reason, failure, None),
+            Some(stop) => {
+                let (outcome, reason) = (stop.outcome, stop.reason.clone());
+                self.finish_turn(at, out, outcome, Some(reason), None, None);
+            }
+            None => self.finish_turn(at, out, outcome, reason, failure, None),
+        }
+        self.proceed(at, out);
+    }
+
+    pub(super) fn start_failed(&mut self, failure: StartFailure, at: Timestamp, out: &mut Output) {
+        self.agent = Agent::Absent;
+        let StartFailure { message, code, fix } = failure;
+        if let Some((to, _)) = self.errand.take() {
+            let (message, code, fix) = (message.clone(), code.clone(), fix.clone());
+            out.reply(to, Err(Refusal::AgentFailed { message, code, fix }));
+        }
+        if self.state.turn.is_some() {
+            let failure = Failure { message, code, retryable: true, fix };
+            self.finish_turn(at, out, Outcome::Failed, None, Some(failure), None);
+        }
+        // What waits would only fail as well: it stays in the queue until the next message.
+        self.paused = true;
+        self.proceed(at, out);
+    }
+
+    pub(super) fn exited(&mut self, exit_code: Option<i32>, description: &str, at: Timestamp, out: &mut Output) {
+        let before = std::mem::replace(&mut self.agent, Agent::Absent);
+        self.ask_keys.clear();
+        match before {
+            Agent::Absent => return,
+            Agent::Starting { .. } => {
+                let failure = StartFailure {
+                    message: format!("{} ended before it was ready: {description}", self.setup.runtime),
+                    code: "agent_start_failed".to_owned(),
+                    fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
+                };
+                self.start_failed(failure, at, out);
+            }
+            Agent::Ready { .. } => {
+                if self.state.turn.is_some() {
+                    self.lost_in_turn(exit_code, description, at, out);
+                }
+                if let Some((to, _)) = self.errand.take() {
+                    let message = format!("{} ended: {description}", self.setup.runtime);
+                    out.reply(to, Err(Refusal::AgentFailed { message, code: "agent_exited".to_owned(), fix: None }));
+                }
+            }
+            // It was told to; what came in meanwhile is for the next one.
+            Agent::Closing { .. } => {}
+        }
+        self.close(at, out, Scope::All, Outcome::Interrupted, "the agent ended");
+        if (self.undelivered.is_some() || self.errand.is_some()) && !self.shutting_down {
+            self.start_agent(at, out);
+        }
+        self.proceed(at, out);
+    }
+
+    fn lost_in_turn(&mut self, exit_code: Option<i32>, description: &str, at: Timestamp, out: &mut Output) {
+        if let Some(stop) = &self.stop {
+            let (outcome, reason) = (stop.outcome, stop.reason.clone());
+            return self.finish_turn(at, out, outcome, Some(reason), None, exit_code);
+        }
+        let failure = Failure {
+            message: format!("{} ended in the middle of the turn: {description}", self.setup.runtime),
+            code: "agent_exited".to_owned(),
+            retryable: true,
+            fix: Some("send the message again; the conversation is resumed".to_owned()),
+        };
+        let reason = Some("the agent's process ended".to_owned());
+        self.finish_turn(at, out, Outcome::Interrupted, reason, Some(failure), exit_code);
+    }
+
+    fn activity_of(&self, event: &Event) -> Option<(Activity, Option<String>)> {
+        match event {
+            Event::Delta(_) => Some((Activity::Responding, None)),
+            Event::Thinking(_) => Some((Activity::Thinking, None)),
+            Event::ToolStart(start) => Some((Activity::Tool, Some(tool_label(start)))),
+            Event::ToolResult(result) => {
+                let others = self.state.open.tools.keys().any(|id| *id != result.tool_use_id);
+                (!others).then_some((Activity::Thinking, None))
+            }
+            Event::CompactionStart(_) => Some((Activity::Compacting, None)),
+            Event::CompactionEnd(_) => Some((Activity::Thinking, None)),
+            _ => None,
+        }
+    }
+}
+
+fn tool_label(start: &ToolStart) -> String {
+    let object = [&start.command, &start.file_path, &start.pattern].into_iter().flatten().next();
+    let label = match object {
+        Some(object) if start.command.is_some() => format!("Running {object}"),
+        Some(object) => format!("{} {object}", start.tool),
+        None => format!("Running {}", start.tool),
+    };
+    label.lines().next().unwrap_or_default().chars().take(LABEL_CHARS).collect()
+}
+
+/// Whether a fact of this type may come from an agent. The others are the session's own.
+fn may_say(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::SessionReady(_)
+            | Event::SessionEnded(_)
+            | Event::UserMessage(_)
+            | Event::TurnStarted(_)
+            | Event::Steer(_)
+            | Event::Done(_)
+            | Event::PermissionRequest(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequest(_)
+            | Event::QuestionResolved(_)
+            | Event::Interrupt(_)
+            | Event::InterruptResolved(_)
+            | Event::ComponentCallback(_)
+            | Event::Rollback(_)
+            | Event::Forked(_)
+            | Event::QueueChanged(_)
+            | Event::Unknown(_)
+    )
+}
+
+/// Whether a fact may stand between turns.
+fn may_stand_alone(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::SessionUpdated(_)
+            | Event::ModeChanged(_)
+            | Event::ModelChanged(_)
+            | Event::BackgroundStarted(_)
+            | Event::BackgroundEnded(_)
+            | Event::ComponentUpdate(_)
+            | Event::ComponentRemove(_)
+            | Event::StateSnapshot(_)
+            | Event::StateDelta(_)
+            | Event::ArtifactCreated(_)
+            | Event::ArtifactUpdated(_)
+            | Event::ArtifactVersion(_)
+            | Event::ArtifactRemoved(_)
+            | Event::EvidenceChanged(_)
+            | Event::AgentUnparsed(_)
+    )
+}

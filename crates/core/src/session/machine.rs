@@ -1,0 +1,613 @@
+//! The machine itself: its inputs, its effects, and how a turn begins and ends. What clients wish is in `wishes`, what agents say in `agent`.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::open::Scope;
+use super::state::{Queued, State};
+use crate::blob::{self, Blob};
+use crate::command::{self, Command, Receipt, Refusal, Reply};
+use crate::event::{
+    Activity, Delta, Done, Envelope, Event, Failure, Origin, Outcome, QueueAdded, QueueChanged, QueueState,
+    SessionReady, Status, Steer, SteerState, TurnStarted, UserMessage,
+};
+use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
+use crate::runtime::{Beginning, Capabilities, Opening, Order, Prompt, Report};
+use crate::time::Timestamp;
+
+/// Names whoever waits for a reply; chosen by the shell.
+pub type ReplyTo = u64;
+
+/// What a machine is made of, besides its log.
+#[derive(Debug)]
+pub struct Setup {
+    pub session_id: SessionId,
+    pub runtime: String,
+    /// What the client gave at creation.
+    pub params: Value,
+    pub capabilities: Capabilities,
+    pub limits: Limits,
+    pub ids: IdSource,
+}
+
+/// How long things may take, in milliseconds, and how large they may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// An agent's handshake.
+    pub start_ms: i64,
+    /// An agent's own interrupt, before its process is asked to end.
+    pub interrupt_ms: i64,
+    /// A process that was asked to end, before it is killed.
+    pub terminate_ms: i64,
+    /// An agent without work, before it is told to end.
+    pub idle_ms: i64,
+    /// What an event may carry itself.
+    pub inline_bytes: usize,
+    /// Messages that may wait.
+    pub queue: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start_ms: 60_000,
+            interrupt_ms: 5_000,
+            terminate_ms: 5_000,
+            idle_ms: 300_000,
+            inline_bytes: blob::DEFAULT_LIMIT,
+            queue: 100,
+        }
+    }
+}
+
+/// Everything that can happen to a session.
+#[derive(Debug)]
+pub enum Input {
+    Wish {
+        command: Command,
+        reply_to: ReplyTo,
+    },
+    Report(Report),
+    StartFailed(StartFailure),
+    /// The agent's process is gone, and all it had started.
+    Exited {
+        exit_code: Option<i32>,
+        description: String,
+    },
+    /// A deadline may have passed.
+    Tick,
+    /// The daemon ends.
+    Shutdown,
+}
+
+/// Why an agent could not be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartFailure {
+    pub message: String,
+    pub code: String,
+    pub fix: Option<String>,
+}
+
+/// What the shell shall do, in this order, once the facts are durable.
+#[derive(Debug)]
+pub enum Effect {
+    Start(Opening),
+    Order(Order),
+    /// Ask the agent's processes to end.
+    Terminate,
+    /// End them.
+    Kill,
+    Reply {
+        to: ReplyTo,
+        outcome: command::Outcome,
+    },
+}
+
+/// What one input, or several, led to.
+#[derive(Debug, Default)]
+pub struct Output {
+    pub facts: Vec<Envelope>,
+    pub blobs: Vec<Blob>,
+    pub effects: Vec<Effect>,
+}
+
+impl Output {
+    pub(super) fn reply(&mut self, to: ReplyTo, outcome: command::Outcome) {
+        self.effects.push(Effect::Reply { to, outcome });
+    }
+
+    pub(super) fn order(&mut self, order: Order) {
+        self.effects.push(Effect::Order(order));
+    }
+}
+
+#[derive(Debug)]
+pub struct Machine {
+    pub(super) setup: Setup,
+    pub(super) state: State,
+    pub(super) agent: Agent,
+    /// What the running turn still has to tell the agent.
+    pub(super) undelivered: Option<Work>,
+    pub(super) stop: Option<Stop>,
+    /// A wish that needs the agent but is no turn.
+    pub(super) errand: Option<(ReplyTo, Errand)>,
+    /// What the agent calls its open asks.
+    pub(super) ask_keys: HashMap<AskId, String>,
+    pub(super) shown: Option<(Activity, Option<String>)>,
+    pub(super) shutting_down: bool,
+    /// The agent could not be started, so the queue waits for a person.
+    pub(super) paused: bool,
+}
+
+/// The agent's process.
+#[derive(Debug, PartialEq)]
+pub(super) enum Agent {
+    Absent,
+    Starting {
+        beginning: Beginning,
+        deadline: Timestamp,
+    },
+    Ready {
+        idle_deadline: Option<Timestamp>,
+    },
+    /// Told to end.
+    Closing {
+        deadline: Timestamp,
+        step: Step,
+    },
+}
+
+/// How hard the agent has been pressed to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Asked,
+    Terminated,
+    Killed,
+}
+
+/// What a turn is about.
+#[derive(Debug)]
+pub(super) enum Work {
+    Messages(Vec<Prompt>),
+    Compaction,
+}
+
+/// A stop that is under way.
+#[derive(Debug)]
+pub(super) struct Stop {
+    pub(super) outcome: Outcome,
+    pub(super) reason: String,
+    step: Step,
+    deadline: Timestamp,
+    pub(super) waiters: Vec<ReplyTo>,
+}
+
+#[derive(Debug)]
+pub(super) enum Errand {
+    Resume,
+    Rollback { turn_ids: Vec<TurnId>, by: String },
+}
+
+impl Machine {
+    /// A machine for a session whose log has been folded into `state`.
+    pub fn new(setup: Setup, state: State) -> Self {
+        Self {
+            setup,
+            state,
+            agent: Agent::Absent,
+            undelivered: None,
+            stop: None,
+            errand: None,
+            ask_keys: HashMap::new(),
+            shown: None,
+            shutting_down: false,
+            paused: false,
+        }
+    }
+
+    /// The facts a session begins with.
+    pub fn create(&mut self, at: Timestamp, out: &mut Output) {
+        let text = |name: &str| self.setup.params.get(name).and_then(Value::as_str).map(str::to_owned);
+        let ready = SessionReady {
+            session_id: Some(self.setup.session_id.clone()),
+            runtime: self.setup.runtime.clone(),
+            title: text("title"),
+            cwd: text("cwd"),
+            model: text("model"),
+            mode: text("mode"),
+            ..SessionReady::default()
+        };
+        self.emit(at, out, ready);
+    }
+
+    /// Settles what a daemon that is gone left open, then goes on with what was accepted. Also what every load of a session begins with.
+    pub fn recover(&mut self, at: Timestamp, out: &mut Output) {
+        if self.state.turn.is_some() {
+            let reason = "the daemon ended while this turn was running".to_owned();
+            self.finish_turn(at, out, Outcome::Interrupted, Some(reason), None, None);
+        }
+        self.close(at, out, Scope::All, Outcome::Interrupted, "the daemon ended");
+        self.proceed(at, out);
+    }
+
+    /// Settles a copy of another session's log: what was open there is not open here.
+    pub fn settle_fork(&mut self, at: Timestamp, out: &mut Output, from_session: SessionId) {
+        let at_seq = self.state.head;
+        self.emit(at, out, crate::event::Forked { from_session, at_seq });
+        self.close(at, out, Scope::All, Outcome::Interrupted, "the session was forked");
+        if !self.state.queue.is_empty() {
+            self.emit(at, out, QueueChanged { queue: Vec::new(), added: None });
+        }
+    }
+
+    pub fn handle(&mut self, input: Input, at: Timestamp, out: &mut Output) {
+        match input {
+            Input::Wish { command, reply_to } => self.wish(command, reply_to, at, out),
+            Input::Report(report) => self.report(report, at, out),
+            Input::StartFailed(failure) => self.start_failed(failure, at, out),
+            Input::Exited { exit_code, description } => self.exited(exit_code, &description, at, out),
+            Input::Tick => self.tick(at, out),
+            Input::Shutdown => self.shutdown(at, out),
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub fn head(&self) -> Seq {
+        self.state.head
+    }
+
+    /// When [`Input::Tick`] is wanted next.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let agent = match &self.agent {
+            Agent::Absent | Agent::Closing { step: Step::Killed, .. } => None,
+            Agent::Starting { deadline, .. } | Agent::Closing { deadline, .. } => Some(*deadline),
+            Agent::Ready { idle_deadline } => *idle_deadline,
+        };
+        let stop = self.stop.as_ref().filter(|stop| stop.step != Step::Killed).map(|stop| stop.deadline);
+        [agent, stop].into_iter().flatten().min()
+    }
+
+    pub fn is_shutting_down(&self) -> bool {
+        self.shutting_down
+    }
+
+    /// Whether there is nothing to remember that is not in the log: no agent, no turn, nobody waiting.
+    pub fn can_leave(&self) -> bool {
+        self.agent == Agent::Absent
+            && self.state.turn.is_none()
+            && self.errand.is_none()
+            && (self.state.queue.is_empty()
+                || self.paused
+                || self.shutting_down
+                || self.state.archived
+                || self.state.ended)
+    }
+
+    // ---- facts ----
+
+    pub(super) fn emit(&mut self, at: Timestamp, out: &mut Output, event: impl Into<Event>) -> Seq {
+        self.emit_as(at, out, None, self.state.turn.clone(), event.into())
+    }
+
+    /// Gives a fact its place and makes it part of the state. It becomes true for others when the shell has stored it.
+    pub(super) fn emit_as(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        subagent_id: Option<SubagentId>,
+        turn_id: Option<TurnId>,
+        mut event: Event,
+    ) -> Seq {
+        if let Event::Delta(delta) = &mut event
+            && delta.text.len() > self.setup.limits.inline_bytes
+        {
+            // Text is not moved out of the log, it is the log; it only comes in more pieces.
+            let cut = delta.text.floor_char_boundary(self.setup.limits.inline_bytes.max(4));
+            let rest = delta.text.split_off(cut);
+            let piece = Delta {
+                block_id: delta.block_id.clone(),
+                text: std::mem::replace(&mut delta.text, rest),
+                ..Delta::default()
+            };
+            self.emit_as(at, out, subagent_id.clone(), turn_id.clone(), piece.into());
+            return self.emit_as(at, out, subagent_id, turn_id, event);
+        }
+        out.blobs.extend(blob::spill(&mut event, self.setup.limits.inline_bytes));
+        let seq = self.state.head.next();
+        let envelope = Envelope { seq, ts: at, session_id: self.setup.session_id.clone(), turn_id, subagent_id, event };
+        self.state.apply(&envelope);
+        out.facts.push(envelope);
+        seq
+    }
+
+    /// Says what the session is doing, when that is new.
+    pub(super) fn show(&mut self, at: Timestamp, out: &mut Output, activity: Activity, label: Option<String>) {
+        let now = Some((activity, label));
+        if self.state.turn.is_some() && self.stop.is_none() && self.shown != now {
+            self.shown = now;
+            let label = self.shown.as_ref().and_then(|(_, label)| label.clone());
+            self.emit(at, out, Status { state: activity, label, ..Status::default() });
+        }
+    }
+
+    pub(super) fn close(&mut self, at: Timestamp, out: &mut Output, scope: Scope<'_>, outcome: Outcome, reason: &str) {
+        for (owner, event) in self.state.open.closing(scope, outcome, reason) {
+            let turn_id = self.turn_of(owner.as_ref());
+            self.emit_as(at, out, owner, turn_id, event);
+        }
+        self.ask_keys.retain(|ask_id, _| self.state.open.asks.contains_key(ask_id));
+    }
+
+    /// The turn that something belongs to: none, when a sub-agent does it in the background.
+    pub(super) fn turn_of(&self, owner: Option<&SubagentId>) -> Option<TurnId> {
+        self.state.turn.clone().filter(|_| !self.state.open.in_background(owner))
+    }
+
+    // ---- turns ----
+
+    pub(super) fn busy(&self) -> bool {
+        self.state.turn.is_some() || self.errand.is_some()
+    }
+
+    /// Begins a turn and, if the agent is there, tells it.
+    pub(super) fn begin_turn(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        messages: Vec<Queued>,
+        origin: Origin,
+        work: Option<Work>,
+    ) {
+        let turn_id = TurnId::fresh(&mut self.setup.ids, at);
+        let message_ids = messages.iter().map(|message| message.message_id.clone()).collect();
+        let mut prompts = Vec::with_capacity(messages.len());
+        for Queued { message_id, content, origin, .. } in messages {
+            prompts.push(Prompt { message_id: message_id.clone(), content: content.clone() });
+            let message = UserMessage { message_id, content, origin };
+            self.emit_as(at, out, None, Some(turn_id.clone()), message.into());
+        }
+        self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
+        self.shown = None;
+        if origin == Origin::Agent {
+            return; // It speaks already.
+        }
+        self.show(at, out, Activity::Accepted, None);
+        self.undelivered = Some(work.unwrap_or(Work::Messages(prompts)));
+        self.deliver(at, out);
+    }
+
+    /// Hands the turn's work to the agent, starting it if need be.
+    pub(super) fn deliver(&mut self, at: Timestamp, out: &mut Output) {
+        match &mut self.agent {
+            Agent::Ready { idle_deadline } => *idle_deadline = None,
+            Agent::Absent => return self.start_agent(at, out),
+            Agent::Starting { .. } | Agent::Closing { .. } => return,
+        }
+        let (Some(turn_id), Some(work)) = (self.state.turn.clone(), self.undelivered.take()) else { return };
+        match work {
+            Work::Messages(messages) => {
+                self.show(at, out, Activity::Thinking, None);
+                out.order(Order::Prompt { turn_id: turn_id.clone(), messages });
+            }
+            Work::Compaction => {
+                self.show(at, out, Activity::Compacting, None);
+                out.order(Order::Compact { turn_id: turn_id.clone() });
+            }
+        }
+        for steer in &self.state.steers {
+            let message = Prompt { message_id: steer.message_id.clone(), content: steer.content.clone() };
+            out.order(Order::Steer { turn_id: turn_id.clone(), message });
+        }
+    }
+
+    pub(super) fn start_agent(&mut self, at: Timestamp, out: &mut Output) {
+        let beginning = match (&self.state.provider_session_id, &self.state.fork_of) {
+            (Some(id), _) => Beginning::Resume { provider_session_id: id.clone() },
+            (None, Some(id)) => Beginning::Fork { provider_session_id: id.clone() },
+            (None, None) => Beginning::Fresh,
+        };
+        self.show(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
+        let text = |name: &str| self.setup.params.get(name).and_then(Value::as_str).map(str::to_owned);
+        out.effects.push(Effect::Start(Opening {
+            session_id: self.setup.session_id.clone(),
+            cwd: self.state.cwd.clone(),
+            model: self.state.model.clone(),
+            mode: self.state.mode.clone(),
+            system_prompt: text("system_prompt"),
+            beginning: beginning.clone(),
+            params: self.setup.params.clone(),
+        }));
+        self.agent = Agent::Starting { beginning, deadline: at.plus_millis(self.setup.limits.start_ms) };
+    }
+
+    pub(super) fn finish_turn(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        outcome: Outcome,
+        reason: Option<String>,
+        failure: Option<Failure>,
+        exit_code: Option<i32>,
+    ) {
+        if let Some(failure) = failure {
+            self.emit(at, out, failure);
+        }
+        let why = match outcome {
+            Outcome::Completed => "the turn ended",
+            Outcome::Stopped => "the turn was stopped",
+            Outcome::Interrupted => "the turn was interrupted",
+            Outcome::Failed => "the turn failed",
+        };
+        self.close(at, out, Scope::Turn, outcome, reason.as_deref().unwrap_or(why));
+        // The last one first, so that each goes to the front and their order stays.
+        for steer in std::mem::take(&mut self.state.steers).into_iter().rev() {
+            let returned =
+                Steer { message_id: steer.message_id.clone(), state: SteerState::Returned, ..Steer::default() };
+            self.emit(at, out, returned);
+            self.enqueue(at, out, Queued { state: QueueState::Returned, ..steer }, Place::First);
+        }
+        self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason });
+        self.undelivered = None;
+        self.shown = None;
+        if let Some(stop) = self.stop.take() {
+            let stopped = outcome == Outcome::Stopped || outcome == Outcome::Interrupted;
+            stop.waiters.into_iter().for_each(|to| out.reply(to, Ok(Reply::Stopped { stopped })));
+            // An agent that was ended by force is on its way out.
+            if stop.step != Step::Asked && matches!(self.agent, Agent::Ready { .. }) {
+                self.agent = Agent::Closing { deadline: stop.deadline, step: stop.step };
+            }
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, at: Timestamp, out: &mut Output, message: Queued, place: Place) {
+        let mut queue = self.state.queue_items();
+        let position = match place {
+            Place::First => 0,
+            Place::Last => queue.len(),
+        };
+        queue.insert(position, message.item());
+        let Queued { message_id, content, origin, .. } = message;
+        let added = QueueAdded { message_id, content, origin, position: position as u64 + 1 };
+        self.emit_as(at, out, None, None, QueueChanged { queue, added: Some(added) }.into());
+    }
+
+    /// Goes on with the queue, or lets the agent rest.
+    pub(super) fn proceed(&mut self, at: Timestamp, out: &mut Output) {
+        if self.busy() {
+            return;
+        }
+        let may_go_on = !self.shutting_down && !self.state.archived && !self.state.ended;
+        let next = self.state.queue.front().filter(|_| may_go_on && !self.paused).cloned();
+        if let Some(message) = next {
+            let queue = self.state.queue.iter().skip(1).map(Queued::item).collect();
+            self.emit_as(at, out, None, None, QueueChanged { queue, added: None }.into());
+            let origin = message.origin;
+            return self.begin_turn(at, out, vec![message], origin, None);
+        }
+        if matches!(self.agent, Agent::Ready { .. }) {
+            if !may_go_on {
+                return self.close_agent(at, out);
+            }
+            let rests = !self.state.open.has_background();
+            let deadline = at.plus_millis(self.setup.limits.idle_ms);
+            self.agent = Agent::Ready { idle_deadline: rests.then_some(deadline) };
+        }
+    }
+
+    pub(super) fn receipt(&self, message_id: &MessageId) -> Option<Receipt> {
+        self.state.receipts.get(message_id).cloned()
+    }
+
+    // ---- ends and deadlines ----
+
+    pub(super) fn begin_stop(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        outcome: Outcome,
+        reason: String,
+        waiter: Option<ReplyTo>,
+    ) {
+        if let Some(stop) = &mut self.stop {
+            stop.waiters.extend(waiter);
+            return;
+        }
+        self.show(at, out, Activity::Stopping, None);
+        let deadline = at.plus_millis(self.setup.limits.interrupt_ms);
+        let told_the_agent = self.undelivered.is_none() && matches!(self.agent, Agent::Ready { .. });
+        self.stop = Some(Stop {
+            outcome,
+            reason: reason.clone(),
+            step: Step::Asked,
+            deadline,
+            waiters: waiter.into_iter().collect(),
+        });
+        if told_the_agent {
+            out.order(Order::Interrupt);
+        } else {
+            // The agent has not heard of this turn, so there is nothing to wait for.
+            self.finish_turn(at, out, outcome, Some(reason), None, None);
+            self.proceed(at, out);
+        }
+    }
+
+    pub(super) fn close_agent(&mut self, at: Timestamp, out: &mut Output) {
+        out.order(Order::Close);
+        self.agent = Agent::Closing { deadline: at.plus_millis(self.setup.limits.terminate_ms), step: Step::Asked };
+    }
+
+    fn tick(&mut self, at: Timestamp, out: &mut Output) {
+        let limits = self.setup.limits;
+        if let Some(stop) = &mut self.stop
+            && stop.deadline <= at
+            && let Some((next, effect, stage)) = harder(stop.step)
+        {
+            stop.step = next;
+            stop.deadline = at.plus_millis(limits.terminate_ms);
+            let label = Some("The agent does not stop; ending its process".to_owned());
+            let detail = Some(json!({ "step": stage }));
+            self.emit(at, out, Status { state: Activity::Stopping, label, detail, attempt: None });
+            out.effects.push(effect);
+        }
+        match &mut self.agent {
+            Agent::Starting { deadline, .. } if *deadline <= at => {
+                out.effects.push(Effect::Kill);
+                let seconds = limits.start_ms / 1000;
+                self.start_failed(
+                    StartFailure {
+                        message: format!("{} did not answer within {seconds} s of its start", self.setup.runtime),
+                        code: "agent_start_timeout".to_owned(),
+                        fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
+                    },
+                    at,
+                    out,
+                );
+                self.agent = Agent::Closing { deadline: at, step: Step::Killed };
+            }
+            Agent::Ready { idle_deadline: Some(deadline) } if *deadline <= at => self.close_agent(at, out),
+            Agent::Closing { deadline, step } if *deadline <= at => {
+                if let Some((next, effect, _)) = harder(*step) {
+                    *step = next;
+                    *deadline = at.plus_millis(limits.terminate_ms);
+                    out.effects.push(effect);
+                }
+            }
+            Agent::Absent | Agent::Starting { .. } | Agent::Ready { .. } | Agent::Closing { .. } => {}
+        }
+    }
+
+    fn shutdown(&mut self, at: Timestamp, out: &mut Output) {
+        self.shutting_down = true;
+        if let Some((to, _)) = self.errand.take() {
+            out.reply(to, Err(Refusal::ShuttingDown));
+        }
+        if self.state.turn.is_some() {
+            self.begin_stop(at, out, Outcome::Interrupted, "the daemon is shutting down".to_owned(), None);
+        } else {
+            self.proceed(at, out);
+        }
+        if matches!(self.agent, Agent::Starting { .. }) {
+            out.effects.push(Effect::Kill);
+            self.agent = Agent::Closing { deadline: at, step: Step::Killed };
+        }
+    }
+}
+
+/// Where in the queue a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    First,
+    Last,
+}
+
+fn harder(step: Step) -> Option<(Step, Effect, &'static str)> {
+    match step {
+        Step::Asked => Some((Step::Terminated, Effect::Terminate, "terminate")),
+        Step::Terminated => Some((Step::Killed, Effect::Kill, "kill")),
+        Step::Killed => None,
+    }
+}

@@ -1,0 +1,191 @@
+//! An agent without manners: it says what fits, what does not fit, the same thing twice, and nothing at all.
+
+use serde_json::json;
+
+use super::Dice;
+use crate::event::{
+    BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, Delta, EndReason, Event, Failure, Interrupt,
+    Origin, Outcome, PermissionRequest, Question, QuestionRequest, Retracted, SubagentEnded, SubagentStarted, Thinking,
+    ToolResult, ToolStart, TurnStarted, WorkStatus,
+};
+use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
+use crate::runtime::{AskRequest, Order, Report};
+use crate::session::{Effect, Input, StartFailure};
+
+/// How willing this one is to end when told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Temper {
+    Obedient,
+    /// Ends only by a signal.
+    Deaf,
+    /// Ends only by force.
+    Stubborn,
+}
+
+#[derive(Debug)]
+pub(super) struct FakeAgent {
+    temper: Temper,
+    started: bool,
+    ready: bool,
+    in_turn: bool,
+    ending: bool,
+    asks: Vec<String>,
+    steers: Vec<MessageId>,
+    rollback: bool,
+    compacting: bool,
+    spoken: usize,
+}
+
+impl FakeAgent {
+    pub(super) fn new(dice: &mut Dice) -> Self {
+        Self {
+            temper: [Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn][dice.below(4)],
+            started: false,
+            ready: false,
+            in_turn: false,
+            ending: false,
+            asks: Vec::new(),
+            steers: Vec::new(),
+            rollback: false,
+            compacting: false,
+            spoken: 0,
+        }
+    }
+
+    pub(super) fn receive(&mut self, effect: Effect, dice: &mut Dice) {
+        match effect {
+            Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
+            Effect::Terminate => self.ending |= self.temper != Temper::Stubborn,
+            Effect::Kill => self.ending = true,
+            Effect::Reply { .. } => {}
+            Effect::Order(order) => match order {
+                Order::Prompt { .. } => self.in_turn = true,
+                Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
+                Order::Steer { message, .. } => self.steers.push(message.message_id),
+                Order::Interrupt => self.in_turn &= self.temper != Temper::Obedient,
+                Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
+                Order::Rollback { .. } => self.rollback = true,
+                Order::Close => self.ending |= self.temper == Temper::Obedient,
+                Order::SetModel { .. } | Order::SetMode { .. } => {}
+            },
+        }
+    }
+
+    pub(super) fn speak(&mut self, dice: &mut Dice) -> Option<Input> {
+        if !self.started {
+            return None;
+        }
+        if self.ending || dice.one_in(80) {
+            *self = Self::new(dice);
+            return Some(Input::Exited { exit_code: Some(1), description: "it left".into() });
+        }
+        if !self.ready {
+            if dice.one_in(12) {
+                *self = Self::new(dice);
+                return Some(Input::StartFailed(StartFailure { message: "no".into(), code: "no".into(), fix: None }));
+            }
+            self.ready = !dice.one_in(5);
+            let report = Report::Ready {
+                provider_session_id: Some("conversation".into()),
+                resumed: dice.one_in(2),
+                reason: None,
+            };
+            return self.ready.then_some(Input::Report(report));
+        }
+        self.report(dice).map(Input::Report)
+    }
+
+    fn report(&mut self, dice: &mut Dice) -> Option<Report> {
+        self.spoken += 1;
+        if self.rollback {
+            self.rollback = false;
+            let refused = Report::RollbackRefused { reason: "no".into() };
+            return Some(if dice.one_in(3) { refused } else { Report::RolledBack { files_restored: false } });
+        }
+        if let Some(message_id) = self.steers.pop().filter(|_| dice.one_in(2)) {
+            let rejected = Report::SteerRejected { message_id: message_id.clone(), reason: "no".into() };
+            return Some(if dice.one_in(4) { rejected } else { Report::SteerDelivered { message_id } });
+        }
+        if self.in_turn && dice.one_in(6) {
+            self.in_turn = false;
+            let outcome = [Outcome::Completed, Outcome::Completed, Outcome::Failed, Outcome::Stopped][dice.below(4)];
+            let failure = (outcome == Outcome::Failed).then(|| Failure { code: "model".into(), ..Failure::default() });
+            return Some(Report::TurnEnded { outcome, reason: None, failure });
+        }
+        if !self.in_turn && dice.one_in(12) {
+            self.in_turn = true;
+            return Some(Report::TurnStarted { origin: Origin::Agent });
+        }
+        if dice.one_in(40) {
+            return Some(Report::SessionEnded { reason: EndReason::Completed, message: None });
+        }
+        // Mostly in a turn, and now and then where nothing may be said.
+        if self.in_turn || dice.one_in(8) { Some(self.work(dice)) } else { None }
+    }
+
+    fn work(&mut self, dice: &mut Dice) -> Report {
+        // Few names, so that they collide.
+        let tool_use_id = ToolUseId::trusted(format!("t{}", dice.below(6)));
+        let block_id = BlockId::trusted(format!("b{}-{}", self.spoken / 10, dice.below(3)));
+        let sub = |n: usize| SubagentId::trusted(format!("s{n}"));
+        let background_id = BackgroundId::trusted(format!("bg{}", dice.below(2)));
+        let subagent_id = dice.one_in(4).then(|| sub(dice.below(3)));
+        let event: Event = match dice.below(16) {
+            0..=2 => Delta { block_id, text: "word ".repeat(dice.below(30)), done: dice.one_in(4), interrupted: false }
+                .into(),
+            3 => Thinking { block_id, text: "hm".into(), done: Some(dice.one_in(3)), interrupted: false }.into(),
+            4 => Retracted { block_id, reason: None }.into(),
+            5 | 6 => ToolStart { tool_use_id, tool: "Bash".into(), command: Some("ls".into()), ..ToolStart::default() }
+                .into(),
+            7 | 8 => ToolResult { tool_use_id, output: "o".repeat(dice.below(200)), ..ToolResult::default() }.into(),
+            9 => SubagentStarted {
+                subagent_id: sub(dice.below(3)),
+                name: "helper".into(),
+                background: Some(dice.one_in(2)),
+                parent_tool_use_id: None,
+                parent_subagent_id: dice.one_in(3).then(|| sub(dice.below(3))),
+            }
+            .into(),
+            10 => {
+                SubagentEnded { subagent_id: sub(dice.below(3)), status: WorkStatus::Completed, ..Default::default() }
+                    .into()
+            }
+            11 => BackgroundStarted {
+                background_id,
+                tool_use_id: dice.one_in(2).then_some(tool_use_id),
+                label: "sleep".into(),
+                ..Default::default()
+            }
+            .into(),
+            12 => BackgroundEnded { background_id, ..BackgroundEnded::default() }.into(),
+            13 if self.compacting || dice.one_in(2) => {
+                self.compacting = !self.compacting;
+                if self.compacting { CompactionStart::default().into() } else { CompactionEnd::default().into() }
+            }
+            14 => TurnStarted::default().into(), // not for an agent to say
+            _ => return self.ask(dice, subagent_id),
+        };
+        Report::Fact { subagent_id, event }
+    }
+
+    fn ask(&mut self, dice: &mut Dice, subagent_id: Option<SubagentId>) -> Report {
+        if let Some(key) = self.asks.pop().filter(|_| dice.one_in(3)) {
+            return Report::AskWithdrawn { key, reason: "never mind".into() };
+        }
+        let key = format!("k{}", self.spoken);
+        self.asks.push(key.clone());
+        let request = match dice.below(3) {
+            0 => AskRequest::Permission(PermissionRequest {
+                tool_name: "Bash".into(),
+                tool_input: json!({}),
+                ..Default::default()
+            }),
+            1 => AskRequest::Question(QuestionRequest {
+                questions: vec![Question { prompt: "?".into(), free_text: true, ..Question::default() }],
+                ..QuestionRequest::default()
+            }),
+            _ => AskRequest::Interrupt(Interrupt { component_name: "Form".into(), ..Interrupt::default() }),
+        };
+        Report::Ask { key, subagent_id, request }
+    }
+}

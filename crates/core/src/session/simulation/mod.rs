@@ -1,0 +1,385 @@
+//! A deterministic world around one machine: an agent that says anything, clients that wish anything, a clock, and crashes at every step. One seed
+//! is one schedule. After each the laws must hold, and everything that was accepted must be accounted for.
+
+mod agent;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::agent::FakeAgent;
+use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
+use crate::command::{self, AfterAnswer, Answer, Command, Message, Refusal, Reply, When, Wish};
+use crate::event::{Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
+use crate::id::{AskId, IdSource, MessageId, Seq, SessionId};
+use crate::laws::{self, Ending};
+use crate::runtime::Capabilities;
+use crate::summary::{AskKind, Summary};
+use crate::time::Timestamp;
+
+/// Where the simulated session's facts are kept. A write is all or nothing, and only a write that returned is kept across a crash.
+pub trait SimulatedLog {
+    fn append(&mut self, expected_head: Seq, records: Vec<Record>, summary: &Summary);
+    fn read(&mut self) -> Vec<Record>;
+}
+
+/// The simplest log there is.
+#[derive(Debug, Default)]
+pub struct VecLog(Vec<Record>);
+
+impl SimulatedLog for VecLog {
+    fn append(&mut self, expected_head: Seq, records: Vec<Record>, _summary: &Summary) {
+        assert_eq!(
+            self.0.last().map_or(Seq::ZERO, |record| record.seq),
+            expected_head,
+            "an append must follow the head"
+        );
+        self.0.extend(records);
+    }
+
+    fn read(&mut self) -> Vec<Record> {
+        self.0.clone()
+    }
+}
+
+/// A small random generator, so that a schedule depends on its seed and nothing else.
+#[derive(Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn below(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % sides.max(1) as u64).unwrap_or(0)
+    }
+
+    pub fn one_in(&mut self, sides: usize) -> bool {
+        self.below(sides) == 0
+    }
+}
+
+/// Runs one schedule and panics, naming the seed, when a law breaks.
+#[expect(clippy::panic, reason = "this is a test harness")]
+pub fn run(seed: u64, steps: usize, log: impl SimulatedLog) {
+    let mut world = World::new(seed, log);
+    for _ in 0..steps {
+        world.step();
+    }
+    world.settle();
+    let broken = world.verify();
+    if !broken.is_empty() {
+        let log: Vec<String> =
+            world.log.read().iter().map(|record| String::from_utf8_lossy(&record.json).into_owned()).collect();
+        panic!("seed {seed} breaks the laws:\n{}\n\nits log:\n{}", broken.join("\n"), log.join("\n"));
+    }
+}
+
+/// What a client remembers of a wish it made.
+#[derive(Debug)]
+enum Asked {
+    Send(Option<MessageId>),
+    Answer(AskId),
+    Other,
+}
+
+struct World<L> {
+    seed: u64,
+    lives: u64,
+    dice: Dice,
+    now: Timestamp,
+    log: L,
+    machine: Machine,
+    agent: FakeAgent,
+    next_reply: ReplyTo,
+    waiting: BTreeMap<ReplyTo, Asked>,
+    /// What clients were told, and what must therefore be true of the log.
+    accepted: BTreeMap<MessageId, command::Receipt>,
+    unqueued: BTreeSet<MessageId>,
+    won: BTreeMap<AskId, usize>,
+    complaints: Vec<String>,
+}
+
+impl<L: SimulatedLog> World<L> {
+    fn new(seed: u64, log: L) -> Self {
+        let mut dice = Dice(seed);
+        let agent = FakeAgent::new(&mut dice);
+        let mut world = Self {
+            seed,
+            lives: 0,
+            now: Timestamp::from_millis(1_800_000_000_000),
+            machine: machine(seed, 0, State::default()),
+            log,
+            agent,
+            dice,
+            next_reply: 0,
+            waiting: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            unqueued: BTreeSet::new(),
+            won: BTreeMap::new(),
+            complaints: Vec::new(),
+        };
+        let mut out = Output::default();
+        world.machine.create(world.now, &mut out);
+        world.commit(&out);
+        world
+    }
+
+    fn step(&mut self) {
+        self.now = self.now.plus_millis(i64::try_from(self.dice.below(400)).unwrap_or(0));
+        let mut out = Output::default();
+        // Several inputs may share one append, as they do when the disk is slow.
+        for _ in 0..=self.dice.below(3) {
+            if let Some(input) = self.input() {
+                self.machine.handle(input, self.now, &mut out);
+            }
+        }
+        self.carry_out(out);
+        if self.machine.can_leave() && self.dice.one_in(4) {
+            self.reload();
+        }
+    }
+
+    fn input(&mut self) -> Option<Input> {
+        match self.dice.below(10) {
+            0..=2 => {
+                let (wish, asked) = self.wish()?;
+                let reply_to = self.next_reply;
+                self.next_reply += 1;
+                self.waiting.insert(reply_to, asked);
+                Some(Input::Wish { command: Command { by: format!("client {}", self.dice.below(3)), wish }, reply_to })
+            }
+            3..=8 => self.agent.speak(&mut self.dice),
+            _ => {
+                // Time passes, sometimes to just where it matters.
+                if let Some(deadline) = self.machine.next_deadline().filter(|_| self.dice.one_in(2)) {
+                    self.now = self.now.max(deadline);
+                }
+                Some(Input::Tick)
+            }
+        }
+    }
+
+    fn wish(&mut self) -> Option<(Wish, Asked)> {
+        Some(match self.dice.below(14) {
+            0..=4 => {
+                // Few ids, so that the same one often comes again.
+                let id = (!self.dice.one_in(3)).then(|| MessageId::trusted(format!("m{}", self.dice.below(12))));
+                let text = "x".repeat(self.dice.below(80));
+                let message = Message { id: id.clone(), content: vec![Part::Text { text }], origin: Origin::User };
+                let when = [When::Queue, When::Steer, When::Reject][self.dice.below(3)];
+                (Wish::Send { message, when }, Asked::Send(id))
+            }
+            5 => (Wish::Stop { turn_id: None }, Asked::Other),
+            6..=8 => {
+                let open: Vec<_> = self.machine.state().summary().asks;
+                let settled = self.won.keys().next().cloned();
+                let (ask_id, kind) = match open.get(self.dice.below(open.len().max(1))) {
+                    Some(ask) => (ask.ask_id.clone(), ask.kind),
+                    None => (settled?, AskKind::Permission),
+                };
+                (Wish::Answer { ask_id: ask_id.clone(), answer: self.answer(kind) }, Asked::Answer(ask_id))
+            }
+            9 => (Wish::Rollback { turns: self.dice.below(3) }, Asked::Other),
+            10 => (Wish::Compact, Asked::Other),
+            11 => {
+                let wish = match self.dice.below(5) {
+                    0 => Wish::Archive,
+                    1 | 2 => Wish::Unarchive,
+                    3 => Wish::Update { title: Some("t".into()), model: Some("m".into()), mode: None },
+                    _ => Wish::Resume { provider_session_id: None },
+                };
+                (wish, Asked::Other)
+            }
+            12 => {
+                let message_id = self.machine.state().queue_items().first()?.message_id.clone();
+                // From here on it may be gone, whether or not the client hears so.
+                self.unqueued.insert(message_id.clone());
+                (Wish::Unqueue { message_id }, Asked::Other)
+            }
+            _ => {
+                let order = self.machine.state().queue_items().into_iter().rev().map(|item| item.message_id).collect();
+                (Wish::Reorder { order }, Asked::Other)
+            }
+        })
+    }
+
+    fn answer(&mut self, kind: AskKind) -> Answer {
+        match kind {
+            AskKind::Permission => Answer::Permission {
+                reply: [PermissionReply::Once, PermissionReply::Always, PermissionReply::Reject][self.dice.below(3)],
+                updated_input: None,
+                message: None,
+                and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },
+            },
+            AskKind::Question => Answer::Question { answers: self.dice.one_in(2).then(|| vec![vec!["yes".into()]]) },
+            AskKind::Interrupt => Answer::Interrupt { value: serde_json::json!(1) },
+        }
+    }
+
+    /// Does what the shell does, and dies at any point of it.
+    fn carry_out(&mut self, out: Output) {
+        if self.dice.one_in(60) {
+            return self.crash(); // before the commit
+        }
+        self.commit(&out);
+        for effect in out.effects {
+            if self.dice.one_in(120) {
+                return self.crash(); // between the commit and what follows from it
+            }
+            match effect {
+                Effect::Reply { to, outcome } => self.replied(to, outcome),
+                effect => self.agent.receive(effect, &mut self.dice),
+            }
+        }
+    }
+
+    fn commit(&mut self, out: &Output) {
+        let Some(first) = out.facts.first() else { return };
+        let records: Vec<Record> = out.facts.iter().map(Envelope::encode).collect();
+        let summary = self.machine.state().summary();
+        self.log.append(Seq(first.seq.0 - 1), records, &summary);
+    }
+
+    fn replied(&mut self, to: ReplyTo, outcome: command::Outcome) {
+        let Some(asked) = self.waiting.remove(&to) else {
+            return self.complaints.push(format!("reply {to} was given twice, or to nobody"));
+        };
+        match (asked, outcome) {
+            (Asked::Send(id), Ok(Reply::Accepted(receipt))) => {
+                if id.is_some_and(|id| id != receipt.message_id) {
+                    self.complaints.push(format!("{} was accepted under another id", receipt.message_id));
+                }
+                let first = self.accepted.entry(receipt.message_id.clone()).or_insert_with(|| receipt.clone());
+                if *first != receipt {
+                    self.complaints.push(format!(
+                        "a retry of {} got another receipt: {first:?} then {receipt:?}",
+                        receipt.message_id
+                    ));
+                }
+            }
+            (Asked::Answer(ask_id), Ok(_)) => *self.won.entry(ask_id).or_default() += 1,
+            (Asked::Answer(ask_id), Err(Refusal::AlreadyResolved { by, .. })) if by.is_empty() => {
+                self.complaints.push(format!("nobody is named as the winner of {ask_id}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// The daemon dies: what was not committed never happened, nobody hears back, and the agent is swept away.
+    fn crash(&mut self) {
+        self.waiting.clear();
+        self.reload();
+        let mut out = Output::default();
+        self.machine.recover(self.now, &mut out);
+        // Recovery may crash as well.
+        self.carry_out(out);
+    }
+
+    fn reload(&mut self) {
+        self.agent = FakeAgent::new(&mut self.dice);
+        self.lives += 1;
+        let mut state = State::default();
+        for record in self.log.read() {
+            match record.decode() {
+                Ok(envelope) => state.apply(&envelope),
+                Err(error) => self.complaints.push(format!("{}: {error}", record.seq)),
+            }
+        }
+        let before = self.machine.state().summary();
+        if self.machine.head() == state.head && before != state.summary() {
+            self.complaints
+                .push(format!("a reloaded session differs:\n  live {before:?}\n  read {:?}", state.summary()));
+        }
+        self.machine = machine(self.seed, self.lives, state);
+    }
+
+    /// Ends the schedule as a daemon ends: politely, with an agent that may not be.
+    fn settle(&mut self) {
+        let mut out = Output::default();
+        self.machine.handle(Input::Shutdown, self.now, &mut out);
+        self.carry_out(out);
+        for _ in 0..200 {
+            if self.machine.can_leave() {
+                break;
+            }
+            let mut out = Output::default();
+            if let Some(deadline) = self.machine.next_deadline() {
+                self.now = self.now.max(deadline);
+            }
+            self.machine.handle(Input::Tick, self.now, &mut out);
+            if let Some(input) = self.agent.speak(&mut self.dice) {
+                self.machine.handle(input, self.now, &mut out);
+            }
+            self.carry_out(out);
+            if !self.machine.is_shutting_down() {
+                // It crashed on the way.
+                let mut out = Output::default();
+                self.machine.handle(Input::Shutdown, self.now, &mut out);
+                self.carry_out(out);
+            }
+        }
+    }
+
+    fn verify(&mut self) -> Vec<String> {
+        let mut broken = std::mem::take(&mut self.complaints);
+        let log: Vec<Envelope> = self.log.read().iter().filter_map(|record| record.decode().ok()).collect();
+        broken.extend(laws::check(&log, Ending::AtRest).iter().map(ToString::to_string));
+        if !self.machine.can_leave() {
+            broken.push(format!("the session never came to rest: {:?}", self.machine));
+        }
+        if !self.waiting.is_empty() {
+            broken.push(format!("somebody never got a reply: {:?}", self.waiting));
+        }
+        broken.extend(
+            self.won.iter().filter(|(_, wins)| **wins > 1).map(|(ask_id, wins)| format!("{ask_id} had {wins} winners")),
+        );
+        let sent: BTreeSet<&MessageId> = log
+            .iter()
+            .filter_map(|envelope| match &envelope.event {
+                Event::UserMessage(message) => Some(&message.message_id),
+                _ => None,
+            })
+            .collect();
+        let queued: BTreeSet<MessageId> =
+            self.machine.state().queue_items().into_iter().map(|item| item.message_id).collect();
+        let lost = |id: &&MessageId| !sent.contains(id) && !queued.contains(*id) && !self.unqueued.contains(*id);
+        broken.extend(self.accepted.keys().filter(lost).map(|id| format!("{id} was accepted and is nowhere")));
+        let crashed = log
+            .iter()
+            .filter(|envelope| matches!(&envelope.event, Event::Done(done) if done.outcome == Outcome::Completed));
+        for done in crashed {
+            if matches!(&done.event, Event::Done(done) if done.reason.as_deref().is_some_and(|reason| reason.contains("daemon")))
+            {
+                broken.push(format!("{}: a turn that the daemon left is completed", done.seq));
+            }
+        }
+        broken
+    }
+}
+
+fn machine(seed: u64, life: u64, state: State) -> Machine {
+    let setup = Setup {
+        session_id: SessionId::trusted("simulated"),
+        runtime: "fake".into(),
+        params: serde_json::json!({}),
+        capabilities: Capabilities {
+            steer: true,
+            resume: true,
+            rollback: true,
+            compact: true,
+            set_model: true,
+            set_mode: true,
+            ..Capabilities::default()
+        },
+        limits: Limits {
+            start_ms: 900,
+            interrupt_ms: 500,
+            terminate_ms: 500,
+            idle_ms: 700,
+            inline_bytes: 64,
+            queue: 5,
+        },
+        ids: IdSource::seeded(seed ^ (life << 40)),
+    };
+    Machine::new(setup, state)
+}

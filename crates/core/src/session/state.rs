@@ -1,0 +1,250 @@
+//! A session as its log tells it. [`State::apply`] is total: whatever a log holds, it is folded without complaint.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::open::OpenWork;
+use crate::command::Receipt;
+use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState, SteerState};
+use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::summary::{SessionStatus, Summary};
+
+/// How much of a message a queue shows.
+const PREVIEW_CHARS: usize = 120;
+
+#[derive(Debug, Default)]
+pub struct State {
+    pub head: Seq,
+    pub(super) title: String,
+    pub(super) archived: bool,
+    pub(super) ended: bool,
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) mode: Option<String>,
+    pub(super) provider_session_id: Option<String>,
+    /// The conversation this session was forked from, until the agent has made a copy of its own.
+    pub(super) fork_of: Option<String>,
+    pub(super) turn: Option<TurnId>,
+    pub(super) stopping: bool,
+    pub(super) last_outcome: Option<Outcome>,
+    pub(super) open: OpenWork,
+    pub(super) queue: VecDeque<Queued>,
+    /// Messages for the running turn that the agent has not taken yet.
+    pub(super) steers: Vec<Queued>,
+    pub(super) receipts: HashMap<MessageId, Receipt>,
+    pub(super) settled: BTreeMap<AskId, Settled>,
+    /// Ended turns that were not rolled back, with where each ended.
+    turns: Vec<(TurnId, Seq)>,
+}
+
+/// A message that was accepted and waits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Queued {
+    pub(super) message_id: MessageId,
+    pub(super) content: Vec<Part>,
+    pub(super) origin: Origin,
+    pub(super) state: QueueState,
+}
+
+/// How an ask ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settled {
+    pub(super) by: String,
+    pub(super) how: String,
+    pub(super) seq: Seq,
+}
+
+impl State {
+    pub fn apply(&mut self, envelope: &Envelope) {
+        self.head = envelope.seq;
+        self.open.apply(envelope);
+        match &envelope.event {
+            Event::SessionReady(ready) => {
+                self.ended = false;
+                let set = |to: &mut Option<String>, from: &Option<String>| {
+                    if from.is_some() {
+                        to.clone_from(from);
+                    }
+                };
+                set(&mut self.cwd, &ready.cwd);
+                set(&mut self.model, &ready.model);
+                set(&mut self.mode, &ready.mode);
+                set(&mut self.provider_session_id, &ready.provider_session_id);
+                if let Some(title) = &ready.title {
+                    self.title.clone_from(title);
+                }
+                if ready.provider_session_id.is_some() {
+                    self.fork_of = None;
+                }
+            }
+            Event::SessionUpdated(updated) => {
+                if let Some(title) = &updated.title {
+                    self.title.clone_from(title);
+                }
+                self.archived = updated.archived.unwrap_or(self.archived);
+            }
+            Event::ModeChanged(changed) => self.mode = Some(changed.mode.clone()),
+            Event::ModelChanged(changed) => self.model = Some(changed.model.clone()),
+            Event::SessionEnded(_) => self.ended = true,
+            Event::UserMessage(message) => {
+                self.apply_message(&message.message_id, envelope.turn_id.as_ref(), &message.content)
+            }
+            Event::TurnStarted(_) => self.turn.clone_from(&envelope.turn_id),
+            Event::Status(status) => self.stopping = status.state == crate::event::Activity::Stopping,
+            Event::Steer(steer) => self.apply_steer(steer, envelope.turn_id.as_ref()),
+            Event::Done(done) => {
+                if let Some(turn_id) = self.turn.take() {
+                    self.turns.push((turn_id, envelope.seq));
+                }
+                self.stopping = false;
+                self.last_outcome = Some(done.outcome);
+            }
+            Event::QueueChanged(changed) => self.apply_queue(changed),
+            Event::Rollback(rollback) => self.turns.retain(|(turn_id, _)| !rollback.turn_ids.contains(turn_id)),
+            Event::Forked(_) => self.fork_of = self.provider_session_id.take().or(self.fork_of.take()),
+            _ => self.apply_settled(envelope),
+        }
+    }
+
+    fn apply_message(&mut self, message_id: &MessageId, turn_id: Option<&TurnId>, content: &[Part]) {
+        if self.title.is_empty() {
+            self.title = preview(content);
+        }
+        self.receipts.entry(message_id.clone()).or_insert_with(|| Receipt {
+            accepted: true,
+            message_id: message_id.clone(),
+            turn_id: turn_id.cloned(),
+            queued: false,
+            position: None,
+        });
+    }
+
+    fn apply_steer(&mut self, steer: &crate::event::Steer, turn_id: Option<&TurnId>) {
+        if steer.state == SteerState::Accepted {
+            self.apply_message(&steer.message_id, turn_id, steer.content.as_deref().unwrap_or_default());
+            self.steers.push(Queued {
+                message_id: steer.message_id.clone(),
+                content: steer.content.clone().unwrap_or_default(),
+                origin: steer.origin.unwrap_or_default(),
+                state: QueueState::Waiting,
+            });
+        } else {
+            self.steers.retain(|queued| queued.message_id != steer.message_id);
+        }
+    }
+
+    fn apply_queue(&mut self, changed: &crate::event::QueueChanged) {
+        let mut known: HashMap<MessageId, Queued> =
+            self.queue.drain(..).map(|queued| (queued.message_id.clone(), queued)).collect();
+        if let Some(added) = &changed.added {
+            let queued = Queued {
+                message_id: added.message_id.clone(),
+                content: added.content.clone(),
+                origin: added.origin,
+                state: QueueState::Waiting,
+            };
+            known.insert(added.message_id.clone(), queued);
+            self.receipts.entry(added.message_id.clone()).or_insert_with(|| Receipt {
+                accepted: true,
+                message_id: added.message_id.clone(),
+                turn_id: None,
+                queued: true,
+                position: Some(added.position),
+            });
+        }
+        self.queue = changed
+            .queue
+            .iter()
+            .filter_map(|item| known.remove(&item.message_id).map(|queued| Queued { state: item.state, ..queued }))
+            .collect();
+    }
+
+    fn apply_settled(&mut self, envelope: &Envelope) {
+        let (ask_id, by, how) = match &envelope.event {
+            Event::PermissionResolved(resolved) => {
+                let how = match (resolved.allowed, resolved.reply) {
+                    (true, crate::event::PermissionReply::Always) => "allowed always",
+                    (true, _) => "allowed once",
+                    (false, _) => "rejected",
+                };
+                (&resolved.ask_id, &resolved.by, how)
+            }
+            Event::QuestionResolved(resolved) => {
+                (&resolved.ask_id, &resolved.by, if resolved.rejected == Some(true) { "rejected" } else { "answered" })
+            }
+            Event::InterruptResolved(resolved) => {
+                (&resolved.interrupt_id, &resolved.by, if resolved.value.is_some() { "answered" } else { "withdrawn" })
+            }
+            _ => return,
+        };
+        let settled = Settled { by: by.clone(), how: how.to_owned(), seq: envelope.seq };
+        self.settled.insert(ask_id.clone(), settled);
+    }
+
+    /// What a list shows of this session.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            status: self.status(),
+            title: self.title.clone(),
+            archived: self.archived,
+            cwd: self.cwd.clone(),
+            model: self.model.clone(),
+            mode: self.mode.clone(),
+            provider_session_id: self.provider_session_id.clone(),
+            turn: self.turn.clone(),
+            asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
+            queued: self.queue.len(),
+            at_rest: self.at_rest(),
+        }
+    }
+
+    /// Nothing is open and nothing waits.
+    pub fn at_rest(&self) -> bool {
+        self.turn.is_none() && self.open.is_empty() && self.queue.is_empty() && self.steers.is_empty()
+    }
+
+    fn status(&self) -> SessionStatus {
+        match () {
+            () if self.archived => SessionStatus::Archived,
+            () if self.turn.is_some() && self.stopping => SessionStatus::Stopping,
+            () if !self.open.asks.is_empty() => SessionStatus::Waiting,
+            () if self.turn.is_some() => SessionStatus::Running,
+            () if self.last_outcome == Some(Outcome::Failed) => SessionStatus::Failed,
+            () => SessionStatus::Idle,
+        }
+    }
+
+    /// The last `count` ended turns that were not rolled back, oldest first; `None` when there are not so many.
+    pub(super) fn last_turns(&self, count: usize) -> Option<Vec<TurnId>> {
+        let start = self.turns.len().checked_sub(count)?;
+        Some(self.turns.get(start..)?.iter().map(|(turn_id, _)| turn_id.clone()).collect())
+    }
+
+    /// Where a fork may cut: after the named turn, or after the last one that ended. `None` when there is no such turn.
+    pub fn fork_point(&self, at_turn: Option<&TurnId>) -> Option<Seq> {
+        match at_turn {
+            Some(wanted) => self.turns.iter().find(|(turn_id, _)| turn_id == wanted).map(|(_, seq)| *seq),
+            None if self.turn.is_none() => Some(self.head),
+            None => Some(self.turns.last().map_or(Seq(1), |(_, seq)| *seq)),
+        }
+    }
+
+    pub fn queue_items(&self) -> Vec<QueueItem> {
+        self.queue.iter().map(Queued::item).collect()
+    }
+}
+
+impl Queued {
+    pub(super) fn item(&self) -> QueueItem {
+        QueueItem { message_id: self.message_id.clone(), preview: preview(&self.content), state: self.state }
+    }
+}
+
+/// The first line of what a message says.
+fn preview(content: &[Part]) -> String {
+    let text = content.iter().find_map(|part| match part {
+        Part::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        Part::Image { .. } => Some("an image"),
+        Part::File { path } => Some(path.as_str()),
+    });
+    text.unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
+}

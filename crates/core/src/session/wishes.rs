@@ -1,0 +1,360 @@
+//! What clients wish, granted or refused. A refusal changes nothing.
+
+use super::machine::{Agent, Errand, Machine, Output, Place, ReplyTo, Work};
+use super::state::Queued;
+use crate::command::{AfterAnswer, Answer, Command, Message, Outcome as Verdict, Receipt, Refusal, Reply, When, Wish};
+use crate::event::{
+    Event, InterruptResolved, ModeChanged, ModelChanged, Origin, Outcome, PermissionReply, PermissionResolved,
+    Question, QuestionRequest, QuestionResolved, QueueChanged, QueueItem, QueueState, SessionReady, SessionUpdated,
+    Steer, SteerState,
+};
+use crate::id::{AskId, MessageId, TurnId};
+use crate::runtime::{Order, Prompt};
+use crate::summary::AskKind;
+use crate::time::Timestamp;
+
+impl Machine {
+    pub(super) fn wish(&mut self, command: Command, to: ReplyTo, at: Timestamp, out: &mut Output) {
+        let Command { by, wish } = command;
+        let verdict = match wish {
+            Wish::Send { message, when } => {
+                self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted(receipt)))
+            }
+            Wish::Stop { turn_id } => Ok(self.stop(turn_id.as_ref(), &by, to, at, out)),
+            Wish::Answer { ask_id, answer } => self.answer(&ask_id, answer, by, at, out).map(Some),
+            Wish::Resume { provider_session_id } => self.resume(provider_session_id, to, at, out),
+            Wish::Rollback { turns } => self.rollback(turns, by, to, at, out).map(|()| None),
+            Wish::Compact => self.compact(at, out).map(Some),
+            Wish::Update { title, model, mode } => self.update(title, model, mode, &by, at, out).map(Some),
+            Wish::Archive => Ok(Some(self.archive(by, at, out))),
+            Wish::Unarchive => Ok(Some(self.unarchive(by, at, out))),
+            Wish::Unqueue { message_id } => self.unqueue(&message_id, at, out).map(Some),
+            Wish::Reorder { order } => self.reorder(&order, at, out).map(Some),
+        };
+        // `None`: the reply comes when the agent has done its part.
+        if let Some(verdict) = verdict.transpose() {
+            out.reply(to, verdict);
+        }
+    }
+
+    fn send(&mut self, message: Message, when: When, at: Timestamp, out: &mut Output) -> Result<Receipt, Refusal> {
+        let known = message.id.as_ref().and_then(|id| self.receipt(id));
+        if let Some(receipt) = known {
+            return Ok(receipt);
+        }
+        self.must_be_open()?;
+        self.paused = false;
+        let message_id = message.id.unwrap_or_else(|| MessageId::fresh(&mut self.setup.ids, at));
+        let Message { content, origin, .. } = message;
+        let message = Queued { message_id: message_id.clone(), content, origin, state: QueueState::Waiting };
+        match when {
+            _ if !self.busy() && self.state.queue.is_empty() => self.begin_turn(at, out, vec![message], origin, None),
+            When::Reject => return Err(Refusal::Busy),
+            When::Steer if self.state.turn.is_some() && self.stop.is_none() => self.steer(message, at, out)?,
+            When::Queue | When::Steer => {
+                if self.state.queue.len() >= self.setup.limits.queue {
+                    return Err(Refusal::QueueFull(self.setup.limits.queue));
+                }
+                self.enqueue(at, out, message, Place::Last);
+                self.proceed(at, out);
+            }
+        }
+        self.receipt(&message_id).ok_or(Refusal::Busy)
+    }
+
+    fn steer(&mut self, message: Queued, at: Timestamp, out: &mut Output) -> Result<(), Refusal> {
+        if !self.setup.capabilities.steer {
+            return Err(Refusal::Unsupported {
+                what: "take a message into a running turn; send it with \"when\": \"queue\"",
+            });
+        }
+        let steer = Steer {
+            message_id: message.message_id.clone(),
+            state: SteerState::Accepted,
+            content: Some(message.content.clone()),
+            origin: Some(message.origin),
+            reason: None,
+        };
+        self.emit(at, out, steer);
+        // Before the turn's own message has gone out, `deliver` will send it.
+        if let Some(turn_id) = self.state.turn.clone().filter(|_| self.undelivered.is_none()) {
+            let message = Prompt { message_id: message.message_id, content: message.content };
+            out.order(Order::Steer { turn_id, message });
+        }
+        Ok(())
+    }
+
+    fn stop(
+        &mut self,
+        turn_id: Option<&TurnId>,
+        by: &str,
+        to: ReplyTo,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Option<Reply> {
+        let current = self.state.turn.as_ref();
+        if current.is_none() || (turn_id.is_some() && turn_id != current) {
+            return Some(Reply::Stopped { stopped: false });
+        }
+        self.begin_stop(at, out, Outcome::Stopped, format!("stopped by {by}"), Some(to));
+        None
+    }
+
+    fn answer(&mut self, ask_id: &AskId, answer: Answer, by: String, at: Timestamp, out: &mut Output) -> Verdict {
+        let Some(ask) = self.state.open.asks.get(ask_id) else {
+            let settled = self.state.settled.get(ask_id).cloned();
+            return Err(settled.map_or_else(
+                || Refusal::AskNotFound(ask_id.clone()),
+                |settled| Refusal::AlreadyResolved { by: settled.by, how: settled.how, seq: settled.seq },
+            ));
+        };
+        if ask.pending.kind != answer.kind() {
+            return Err(Refusal::Invalid(format!("this ask takes {}", route_of(ask.pending.kind))));
+        }
+        if let Answer::Question { answers: Some(answers) } = &answer {
+            let request: QuestionRequest = serde_json::from_value(ask.pending.request.clone()).unwrap_or_default();
+            check_answers(&request.questions, answers).map_err(Refusal::Invalid)?;
+        }
+        let (tool_name, ask_id) = (ask.tool_name.clone(), ask_id.clone());
+        let mut and_then = AfterAnswer::GoOn;
+        let event: Event = match answer.clone() {
+            Answer::Permission { reply, updated_input, message, and_then: then } => {
+                and_then = then;
+                let allowed = reply != PermissionReply::Reject;
+                let rule = (reply == PermissionReply::Always).then(|| format!("allow {tool_name}"));
+                PermissionResolved {
+                    ask_id: ask_id.clone(),
+                    tool_name,
+                    allowed,
+                    reply,
+                    by: by.clone(),
+                    reason: message,
+                    rule,
+                    updated_input,
+                }
+                .into()
+            }
+            Answer::Question { answers } => {
+                let rejected = answers.is_none().then_some(true);
+                QuestionResolved { ask_id: ask_id.clone(), answers, rejected, by: by.clone(), reason: None }.into()
+            }
+            Answer::Interrupt { value } => {
+                InterruptResolved { interrupt_id: ask_id.clone(), value: Some(value), by: by.clone(), reason: None }
+                    .into()
+            }
+        };
+        let owner = ask.owner.clone();
+        let turn_id = self.turn_of(owner.as_ref());
+        let seq = self.emit_as(at, out, owner, turn_id, event);
+        if let Some(key) = self.ask_keys.remove(&ask_id) {
+            out.order(Order::Answer { key, answer });
+        }
+        self.show_after_ask(at, out);
+        if and_then == AfterAnswer::Stop && self.state.turn.is_some() {
+            self.begin_stop(at, out, Outcome::Stopped, format!("rejected and stopped by {by}"), None);
+        }
+        Ok(Reply::Resolved { seq })
+    }
+
+    fn resume(
+        &mut self,
+        provider_session_id: Option<String>,
+        to: ReplyTo,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Result<Option<Reply>, Refusal> {
+        if self.state.archived {
+            return Err(Refusal::Archived);
+        }
+        if self.busy() {
+            return Err(Refusal::Busy);
+        }
+        if !self.setup.capabilities.resume {
+            return Err(Refusal::Unsupported { what: "resume a conversation" });
+        }
+        match self.agent {
+            // It never left, unless another conversation is wanted.
+            Agent::Ready { .. } if provider_session_id.is_none() && !self.state.ended => return Ok(Some(Reply::Done)),
+            Agent::Ready { .. } | Agent::Closing { .. } | Agent::Starting { .. } => return Err(Refusal::Busy),
+            Agent::Absent => {}
+        }
+        if self.state.ended || provider_session_id.is_some() {
+            let (session_id, runtime) = (Some(self.setup.session_id.clone()), self.setup.runtime.clone());
+            let reason = Some("a client asked to resume".to_owned());
+            self.emit(
+                at,
+                out,
+                SessionReady { session_id, runtime, provider_session_id, reason, ..SessionReady::default() },
+            );
+        }
+        self.errand = Some((to, Errand::Resume));
+        self.start_agent(at, out);
+        Ok(None)
+    }
+
+    fn rollback(
+        &mut self,
+        turns: usize,
+        by: String,
+        to: ReplyTo,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Result<(), Refusal> {
+        self.must_be_open()?;
+        if !self.setup.capabilities.rollback {
+            return Err(Refusal::Unsupported { what: "roll back" });
+        }
+        if self.busy() {
+            return Err(Refusal::Busy);
+        }
+        let turn_ids = self.state.last_turns(turns).filter(|turn_ids| !turn_ids.is_empty());
+        let Some(turn_ids) = turn_ids else {
+            return Err(Refusal::Invalid(format!(
+                "\"turns\" must be from 1 to the number of turns there are, not {turns}"
+            )));
+        };
+        match self.agent {
+            Agent::Ready { .. } => {
+                self.agent = Agent::Ready { idle_deadline: None };
+                out.order(Order::Rollback { turn_ids: turn_ids.clone() });
+            }
+            Agent::Absent => self.start_agent(at, out),
+            Agent::Starting { .. } | Agent::Closing { .. } => {}
+        }
+        self.errand = Some((to, Errand::Rollback { turn_ids, by }));
+        Ok(())
+    }
+
+    fn compact(&mut self, at: Timestamp, out: &mut Output) -> Verdict {
+        self.must_be_open()?;
+        if !self.setup.capabilities.compact {
+            return Err(Refusal::Unsupported { what: "compact its history" });
+        }
+        if self.busy() {
+            return Err(Refusal::Busy);
+        }
+        self.begin_turn(at, out, Vec::new(), Origin::Api, Some(Work::Compaction));
+        Ok(Reply::Done)
+    }
+
+    fn update(
+        &mut self,
+        title: Option<String>,
+        model: Option<String>,
+        mode: Option<String>,
+        by: &str,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Verdict {
+        if model.is_some() && !self.setup.capabilities.set_model {
+            return Err(Refusal::Unsupported { what: "change its model" });
+        }
+        if mode.is_some() && !self.setup.capabilities.set_mode {
+            return Err(Refusal::Unsupported { what: "change its mode" });
+        }
+        let by = by.to_owned();
+        let told = matches!(self.agent, Agent::Ready { .. });
+        if let Some(title) = title.filter(|title| *title != self.state.title) {
+            self.emit(at, out, SessionUpdated { title: Some(title), archived: None, by: by.clone() });
+        }
+        if let Some(model) = model.filter(|model| self.state.model.as_ref() != Some(model)) {
+            self.emit(at, out, ModelChanged { model: model.clone(), by: Some(by.clone()) });
+            if told {
+                out.order(Order::SetModel { model });
+            }
+        }
+        if let Some(mode) = mode.filter(|mode| self.state.mode.as_ref() != Some(mode)) {
+            self.emit(at, out, ModeChanged { mode: mode.clone(), by: Some(by) });
+            if told {
+                out.order(Order::SetMode { mode });
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    fn archive(&mut self, by: String, at: Timestamp, out: &mut Output) -> Reply {
+        if !self.state.archived {
+            self.emit(at, out, SessionUpdated { title: None, archived: Some(true), by: by.clone() });
+            if self.state.turn.is_some() {
+                self.begin_stop(at, out, Outcome::Stopped, format!("archived by {by}"), None);
+            } else {
+                self.proceed(at, out);
+            }
+        }
+        Reply::Done
+    }
+
+    fn unarchive(&mut self, by: String, at: Timestamp, out: &mut Output) -> Reply {
+        if self.state.archived {
+            self.emit(at, out, SessionUpdated { title: None, archived: Some(false), by });
+            self.proceed(at, out);
+        }
+        Reply::Done
+    }
+
+    fn unqueue(&mut self, message_id: &MessageId, at: Timestamp, out: &mut Output) -> Verdict {
+        let mut queue = self.state.queue_items();
+        let before = queue.len();
+        queue.retain(|item| item.message_id != *message_id);
+        if queue.len() == before {
+            return Err(Refusal::NotQueued(message_id.clone()));
+        }
+        Ok(self.replace_queue(queue, at, out))
+    }
+
+    fn reorder(&mut self, order: &[MessageId], at: Timestamp, out: &mut Output) -> Verdict {
+        let mut rest = self.state.queue_items();
+        let mut queue = Vec::with_capacity(rest.len());
+        for message_id in order {
+            let found = rest.iter().position(|item| item.message_id == *message_id);
+            queue.push(rest.remove(found.ok_or_else(|| Refusal::NotQueued(message_id.clone()))?));
+        }
+        // What came in meanwhile, and the caller does not know, stays behind.
+        queue.extend(rest);
+        Ok(self.replace_queue(queue, at, out))
+    }
+
+    fn replace_queue(&mut self, queue: Vec<QueueItem>, at: Timestamp, out: &mut Output) -> Reply {
+        if queue != self.state.queue_items() {
+            self.emit_as(at, out, None, None, QueueChanged { queue, added: None }.into());
+        }
+        Reply::Queue(self.state.queue_items())
+    }
+
+    fn must_be_open(&self) -> Result<(), Refusal> {
+        match () {
+            () if self.shutting_down => Err(Refusal::ShuttingDown),
+            () if self.state.archived => Err(Refusal::Archived),
+            () if self.state.ended => Err(Refusal::Ended),
+            () => Ok(()),
+        }
+    }
+}
+
+fn route_of(kind: AskKind) -> &'static str {
+    match kind {
+        AskKind::Permission => "a permission reply (.../permissions/{ask_id})",
+        AskKind::Question => "answers (.../questions/{ask_id})",
+        AskKind::Interrupt => "a value (.../interrupt/{interrupt_id})",
+    }
+}
+
+fn check_answers(questions: &[Question], answers: &[Vec<String>]) -> Result<(), String> {
+    if questions.len() != answers.len() {
+        return Err(format!(
+            "\"answers\" needs one list per question: {} of them, not {}",
+            questions.len(),
+            answers.len()
+        ));
+    }
+    for (number, (question, answers)) in (1..).zip(questions.iter().zip(answers)) {
+        if answers.len() > 1 && !question.multiple {
+            return Err(format!("question {number} takes one answer, not {}", answers.len()));
+        }
+        let known = |answer: &&String| question.options.iter().any(|option| option.label == **answer);
+        if let Some(answer) = answers.iter().find(|answer| !question.free_text && !known(answer)) {
+            return Err(format!("question {number} has no option {answer:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What a list of sessions shows of each: the part of a session's state that is stored beside its log, in the append that changed it. Like
+//! everything else it is a fold of the log; it is kept only so that nobody has to fold a thousand logs to draw a list.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use crate::id::{AskId, Seq, TurnId};
+use crate::time::Timestamp;
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    #[default]
+    Idle,
+    Running,
+    /// A person has to answer something.
+    Waiting,
+    Stopping,
+    Archived,
+    /// Its last turn failed.
+    Failed,
+}
+
+impl SessionStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Stopping => "stopping",
+            Self::Archived => "archived",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The part of a session's state that is stored beside its log.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Summary {
+    pub status: SessionStatus,
+    pub title: String,
+    pub archived: bool,
+    pub cwd: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+    pub provider_session_id: Option<String>,
+    /// The turn that runs.
+    pub turn: Option<TurnId>,
+    pub asks: Vec<PendingAsk>,
+    pub queued: usize,
+    /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
+    pub at_rest: bool,
+}
+
+/// An ask that nobody has answered yet.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingAsk {
+    pub ask_id: AskId,
+    pub kind: AskKind,
+    pub turn_id: Option<TurnId>,
+    /// Where its request stands in the log.
+    pub seq: Seq,
+    pub asked_at: Timestamp,
+    /// One line for a person.
+    pub title: String,
+    /// The request's payload, as in its event.
+    pub request: serde_json::Value,
+}
+
+/// What kind of answer an ask takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AskKind {
+    Permission,
+    Question,
+    Interrupt,
+}
