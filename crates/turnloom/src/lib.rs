@@ -1,1 +1,16 @@
+//! The daemon and the command line: everything that touches the world.
+//!
+//! What a session decides, what an event means and how an agent's language reads is not here; it is in `turnloom-core`, which does nothing. Here
+//! is the doing: the log, the processes, the sockets, the terminal. Dependencies point one way: `cli` and `http` know `session`, which knows
+//! `process`, `runtime` and `log`.
 
+pub mod cli;
+pub mod client;
+pub mod config;
+pub mod daemon;
+pub mod http;
+pub mod log;
+pub mod metrics;
+pub mod process;
+pub mod runtime;
+pub mod session;

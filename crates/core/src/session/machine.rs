@@ -252,6 +252,14 @@ impl Machine {
         }
     }
 
+    pub fn session_id(&self) -> &SessionId {
+        &self.setup.session_id
+    }
+
+    pub fn runtime(&self) -> &str {
+        &self.setup.runtime
+    }
+
     pub fn state(&self) -> &State {
         &self.state
     }

@@ -197,6 +197,10 @@ impl State {
         }
     }
 
+    pub fn is_archived(&self) -> bool {
+        self.archived
+    }
+
     /// Nothing is open and nothing waits.
     pub fn at_rest(&self) -> bool {
         self.turn.is_none() && self.open.is_empty() && self.queue.is_empty() && self.steers.is_empty()

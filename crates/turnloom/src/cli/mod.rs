@@ -1,0 +1,19 @@
+//! placeholder
+pub fn main() -> std::process::ExitCode {
+    let rt = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    rt.block_on(async {
+        let data = std::path::PathBuf::from(std::env::args().nth(2).unwrap());
+        let d = crate::daemon::Daemon::start(crate::daemon::Options {
+            config: crate::config::Config { port: 7272, ..Default::default() },
+            data,
+            token: crate::daemon::Token::None,
+            program: std::env::current_exe().unwrap(),
+        })
+        .await
+        .unwrap();
+        println!("{}", d.url());
+        tokio::signal::ctrl_c().await.unwrap();
+        d.stop().await.unwrap();
+    });
+    std::process::ExitCode::SUCCESS
+}

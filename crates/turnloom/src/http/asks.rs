@@ -1,0 +1,160 @@
+//! Asks: what waits for a person, and the answers.
+
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, Reply, Wish};
+use turnloom_core::event::PermissionReply;
+use turnloom_core::id::{AskId, Seq, SessionId};
+use turnloom_core::summary::PendingAsk;
+
+use super::App;
+use super::extract::{Body, Client, Session, path};
+use super::problem::Problem;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Asks {
+    asks: Vec<SessionAsk>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionAsk {
+    session_id: SessionId,
+    session_title: String,
+    #[serde(flatten)]
+    ask: PendingAsk,
+}
+
+pub(super) async fn list(State(app): State<App>) -> Result<Json<Asks>, Problem> {
+    let rows = app.sessions.log().waiting().await?;
+    let of_row = |row: crate::log::SessionRow| {
+        let (session_id, session_title) = (row.id, row.summary.title);
+        row.summary.asks.into_iter().map(move |ask| SessionAsk {
+            session_id: session_id.clone(),
+            session_title: session_title.clone(),
+            ask,
+        })
+    };
+    let mut asks: Vec<SessionAsk> = rows.into_iter().flat_map(of_row).collect();
+    asks.sort_by_key(|asked| (asked.ask.asked_at, asked.ask.seq));
+    Ok(Json(Asks { asks }))
+}
+
+/// The ask a path names.
+pub(super) struct Ask(AskId);
+
+#[derive(Deserialize)]
+struct AskPath {
+    #[serde(alias = "interrupt_id")]
+    ask_id: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Ask {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path: axum::extract::Path<AskPath> = path(parts, state).await?;
+        let unknown = |_| Problem::from(Refusal::AskNotFound(AskId::trusted(path.ask_id.clone())));
+        AskId::parse(&path.ask_id).map(Ask).map_err(unknown)
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Resolved {
+    resolved: bool,
+    /// Where the log says so.
+    seq: Seq,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Permission {
+    reply: PermissionReply,
+    /// Run the tool with this input instead.
+    updated_input: Option<serde_json::Value>,
+    /// Why, for the agent to read.
+    message: Option<String>,
+    /// End the turn as well.
+    #[serde(default)]
+    stop: bool,
+}
+
+impl From<Permission> for Answer {
+    fn from(permission: Permission) -> Answer {
+        let Permission { reply, updated_input, message, stop } = permission;
+        let and_then = if stop { AfterAnswer::Stop } else { AfterAnswer::GoOn };
+        Answer::Permission { reply, updated_input, message, and_then }
+    }
+}
+
+pub(super) async fn permission(
+    State(app): State<App>,
+    Session(id): Session,
+    Ask(ask_id): Ask,
+    Client(by): Client,
+    Body(permission): Body<Permission>,
+) -> Result<Json<Resolved>, Problem> {
+    if permission.updated_input.is_some() && permission.reply == PermissionReply::Reject {
+        return Err(Problem::invalid("`updated_input` goes with a permission, not with a rejection"));
+    }
+    answer(&app, &id, ask_id, permission.into(), by).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answers {
+    /// One list per question.
+    answers: Vec<Vec<String>>,
+}
+
+pub(super) async fn question(
+    State(app): State<App>,
+    Session(id): Session,
+    Ask(ask_id): Ask,
+    Client(by): Client,
+    Body(Answers { answers }): Body<Answers>,
+) -> Result<Json<Resolved>, Problem> {
+    answer(&app, &id, ask_id, Answer::Question { answers: Some(answers) }, by).await
+}
+
+pub(super) async fn reject_question(
+    State(app): State<App>,
+    Session(id): Session,
+    Ask(ask_id): Ask,
+    Client(by): Client,
+) -> Result<Json<Resolved>, Problem> {
+    answer(&app, &id, ask_id, Answer::Question { answers: None }, by).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Value {
+    value: serde_json::Value,
+}
+
+pub(super) async fn interrupt(
+    State(app): State<App>,
+    Session(id): Session,
+    Ask(ask_id): Ask,
+    Client(by): Client,
+    Body(Value { value }): Body<Value>,
+) -> Result<Json<Resolved>, Problem> {
+    answer(&app, &id, ask_id, Answer::Interrupt { value }, by).await
+}
+
+pub(super) async fn answer(
+    app: &App,
+    id: &SessionId,
+    ask_id: AskId,
+    answer: Answer,
+    by: String,
+) -> Result<Json<Resolved>, Problem> {
+    match app.sessions.wish(id, Command { by, wish: Wish::Answer { ask_id, answer } }).await? {
+        Reply::Resolved { seq } => Ok(Json(Resolved { resolved: true, seq })),
+        Reply::Accepted(_) | Reply::Stopped { .. } | Reply::Done | Reply::Queue(_) => {
+            Ok(Json(Resolved { resolved: false, seq: Seq::ZERO }))
+        }
+    }
+}

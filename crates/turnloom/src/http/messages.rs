@@ -1,0 +1,142 @@
+//! Messages: the text or the parts of one, checked, and handed to its session.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use turnloom_core::command::{Command, Message, Receipt, Refusal, Reply, When, Wish};
+use turnloom_core::event::{Origin, Part};
+use turnloom_core::id::{MessageId, SessionId};
+
+use super::App;
+use super::extract::{Body, Client, Session};
+use super::problem::Problem;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Send {
+    message: Content,
+    /// Chosen by the client: the same id again is the same message, and is not sent twice.
+    message_id: Option<String>,
+    /// What to do when a turn is running.
+    #[serde(default)]
+    when: When,
+}
+
+/// A text, or a list of parts.
+#[derive(Debug)]
+struct Content(Vec<InputPart>);
+
+/// One piece of a message, as clients send it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum InputPart {
+    Text {
+        text: String,
+    },
+    /// `data` is base64.
+    Image {
+        media_type: String,
+        data: String,
+    },
+    File {
+        path: String,
+    },
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrParts;
+        impl<'de> Visitor<'de> for TextOrParts {
+            type Value = Content;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`message` as a text or a list of parts")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+                Ok(Content(vec![InputPart::Text { text: text.to_owned() }]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+                let mut content = Vec::new();
+                while let Some(part) = parts.next_element()? {
+                    content.push(part);
+                }
+                Ok(Content(content))
+            }
+        }
+        deserializer.deserialize_any(TextOrParts)
+    }
+}
+
+impl JsonSchema for Content {
+    fn schema_name() -> Cow<'static, str> {
+        "MessageContent".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let part = generator.subschema_for::<InputPart>();
+        json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": part }] })
+    }
+}
+
+impl Send {
+    /// The message, if this session's agent can take it.
+    fn check(self, app: &App, runtime: &str) -> Result<(Message, When), Problem> {
+        let capabilities =
+            app.sessions.runtimes().get(runtime).map(crate::runtime::Runtime::capabilities).unwrap_or_default();
+        let parse =
+            |text: String| MessageId::parse(&text).map_err(|error| Problem::invalid(format!("`message_id`: {error}")));
+        let id = self.message_id.map(parse).transpose()?;
+        let mut content = Vec::with_capacity(self.message.0.len());
+        for part in self.message.0 {
+            content.push(match part {
+                InputPart::Text { text } => Part::Text { text },
+                InputPart::Image { .. } if !capabilities.images => {
+                    return Err(Refusal::Unsupported { what: "take images" }.into());
+                }
+                InputPart::Image { media_type, data } => Part::Image { media_type, data: Some(data), blob: None },
+                InputPart::File { .. } if !capabilities.files => {
+                    return Err(Refusal::Unsupported { what: "take files" }.into());
+                }
+                InputPart::File { path } => Part::File { path },
+            });
+        }
+        let says_something = content.iter().any(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+        if !says_something {
+            return Err(Problem::invalid("`message` must say something"));
+        }
+        Ok((Message { id, content, origin: Origin::User }, self.when))
+    }
+}
+
+pub(super) async fn send(
+    State(app): State<App>,
+    Session(id): Session,
+    Client(by): Client,
+    Body(send): Body<Send>,
+) -> Result<Response, Problem> {
+    let receipt = accept(&app, &id, by, send).await?;
+    Ok((StatusCode::ACCEPTED, Json(receipt)).into_response())
+}
+
+/// Hands a message to its session; when this returns, it is durable.
+pub(super) async fn accept(app: &App, id: &SessionId, by: String, send: Send) -> Result<Receipt, Problem> {
+    let row = app.sessions.row(id).await?;
+    let (message, when) = send.check(app, &row.runtime)?;
+    match app.sessions.wish(id, Command { by, wish: Wish::Send { message, when } }).await? {
+        Reply::Accepted(receipt) => Ok(receipt),
+        Reply::Stopped { .. } | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => Err(Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "a message was answered with something else",
+        )),
+    }
+}

@@ -1,0 +1,120 @@
+//! Errors on the wire: RFC 9457 problem documents with a stable `code`.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use turnloom_core::command::Refusal;
+
+use crate::{log, session};
+
+/// What a client reads when something was refused or failed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Problem {
+    /// A URI reference for the kind of problem.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    pub detail: String,
+    /// A stable word.
+    pub code: String,
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("/api/docs#{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code: code.to_owned(),
+            more: Map::new(),
+        }
+    }
+
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE || status == StatusCode::TOO_MANY_REQUESTS {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<session::Error> for Problem {
+    fn from(error: session::Error) -> Self {
+        let detail = error.to_string();
+        match error {
+            session::Error::Refused(refusal) => refusal.into(),
+            session::Error::Log(error) => error.into(),
+            session::Error::UnknownRuntime { .. } => Self::new(StatusCode::BAD_REQUEST, "unknown_runtime", detail),
+            session::Error::Conflict(_) => Self::new(StatusCode::CONFLICT, "session_exists", detail),
+            session::Error::Invalid(_) => Self::invalid(detail),
+            session::Error::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail),
+            session::Error::ShuttingDown => Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail),
+        }
+    }
+}
+
+impl From<log::Error> for Problem {
+    fn from(error: log::Error) -> Self {
+        let detail = error.to_string();
+        match error {
+            log::Error::NotFound(_) => Self::new(StatusCode::NOT_FOUND, "session_not_found", detail),
+            log::Error::BadCursor => Self::new(StatusCode::BAD_REQUEST, "bad_cursor", detail),
+            log::Error::Closed => Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail),
+            log::Error::Fenced { .. }
+            | log::Error::HeadMoved { .. }
+            | log::Error::Gap { .. }
+            | log::Error::NewerSchema { .. }
+            | log::Error::Locked { .. }
+            | log::Error::Io { .. }
+            | log::Error::Open { .. }
+            | log::Error::Sqlite { .. } => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "log_failed", detail),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let status = match &refusal {
+            Refusal::Busy
+            | Refusal::AlreadyResolved { .. }
+            | Refusal::Archived
+            | Refusal::Ended
+            | Refusal::NotQueued(_) => StatusCode::CONFLICT,
+            Refusal::Unsupported { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Refusal::AskNotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
+            Refusal::AgentFailed { .. } => StatusCode::BAD_GATEWAY,
+            Refusal::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+        };
+        let problem = Self::new(status, refusal.code(), refusal.to_string());
+        match refusal {
+            Refusal::AlreadyResolved { by, how, seq } => {
+                problem.with("by", by).with("how", how).with("seq", json!(seq))
+            }
+            Refusal::AgentFailed { fix: Some(fix), .. } => problem.with("fix", fix),
+            _ => problem,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A message and its turn on one response: first that it was accepted, then what happened, until `done`.
+
+use axum::extract::State;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use turnloom_core::command::Receipt;
+use turnloom_core::event::{Envelope, Event, Record};
+use turnloom_core::id::{MessageId, Seq, TurnId};
+
+use super::App;
+use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit, event_stream, write_frame};
+use super::extract::{Body, Client, Session};
+use super::messages::{Send, accept};
+use super::problem::Problem;
+use crate::log::{Follower, ReadRange};
+
+pub(super) async fn send_and_follow(
+    State(app): State<App>,
+    Session(id): Session,
+    Client(by): Client,
+    Body(send): Body<Send>,
+) -> Result<Response, Problem> {
+    let permit = admit(&app)?;
+    let before = app.sessions.row(&id).await?.head;
+    let receipt = accept(&app, &id, by, send).await?;
+    // What the message led to stands after `before`, unless it was sent before; then its turn is somewhere further back.
+    let since = app.sessions.log().read(&id, ReadRange::After { after: before, limit: FRAME_RECORDS }).await?;
+    let is_new =
+        since.iter().filter_map(|record| record.decode().ok()).any(|envelope| names(&envelope, &receipt.message_id));
+    let follower = app.sessions.log().follow(&id, if is_new { before } else { Seq::ZERO });
+    let turn = Turn {
+        app: app.clone(),
+        follower,
+        message_id: receipt.message_id.clone(),
+        turn_id: receipt.turn_id.clone(),
+        phase: Phase::Accepted(receipt),
+        _following: Following::new(&app, permit),
+    };
+    Ok(event_stream(turn.frames()))
+}
+
+/// Whether a fact is about a message.
+fn names(envelope: &Envelope, message_id: &MessageId) -> bool {
+    match &envelope.event {
+        Event::UserMessage(message) => message.message_id == *message_id,
+        Event::Steer(steer) => steer.message_id == *message_id,
+        Event::QueueChanged(changed) => changed.added.as_ref().is_some_and(|added| added.message_id == *message_id),
+        _ => false,
+    }
+}
+
+struct Turn {
+    app: App,
+    follower: Follower,
+    message_id: MessageId,
+    /// Not known while the message waits in the queue.
+    turn_id: Option<TurnId>,
+    phase: Phase,
+    _following: Following,
+}
+
+enum Phase {
+    Accepted(Receipt),
+    Running,
+    Over,
+}
+
+impl Turn {
+    fn frames(self) -> impl stream::Stream<Item = Result<Bytes, std::io::Error>> {
+        stream::unfold(self, |mut turn| async move {
+            let frame = turn.next().await?;
+            Some((Ok(frame), turn))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        match std::mem::replace(&mut self.phase, Phase::Running) {
+            Phase::Accepted(receipt) => {
+                let receipt = serde_json::to_string(&receipt).unwrap_or_default();
+                return Some(format!("event: accepted\ndata: {receipt}\n\n").into());
+            }
+            Phase::Running => {}
+            Phase::Over => return None,
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = self.app.closing.cancelled() => return None,
+                records = self.follower.next(FRAME_RECORDS) => {
+                    let frame = self.frame(&records.ok()?);
+                    if !frame.is_empty() {
+                        return Some(frame);
+                    }
+                }
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    return Some(format!("event: heartbeat\ndata: {{\"head\":{}}}\n\n", self.follower.head()).into());
+                }
+            }
+        }
+    }
+
+    /// What of these records belongs to the turn.
+    fn frame(&mut self, records: &[Record]) -> Bytes {
+        let mut frame = BytesMut::new();
+        for record in records {
+            let Ok(envelope) = record.decode() else { continue };
+            if matches!(&envelope.event, Event::UserMessage(message) if message.message_id == self.message_id) {
+                self.turn_id.clone_from(&envelope.turn_id);
+            }
+            if self.turn_id.is_some() && envelope.turn_id == self.turn_id {
+                write_frame(&mut frame, record);
+                if matches!(envelope.event, Event::Done(_)) {
+                    self.phase = Phase::Over;
+                    break;
+                }
+            }
+        }
+        frame.freeze()
+    }
+}

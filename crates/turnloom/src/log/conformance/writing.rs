@@ -1,0 +1,146 @@
+use tokio::task::JoinSet;
+use turnloom_core::id::Seq;
+use turnloom_core::summary::SessionStatus;
+use turnloom_core::time::Timestamp;
+
+use super::*;
+use crate::log::{BlobRange, SessionQuery};
+
+pub(super) async fn append_and_read(home: Home) {
+    let mut writer = Writer::create(&*home.log, "a").await;
+    assert_eq!(writer.append(1).await, Seq(1));
+    assert_eq!(writer.append(4).await, Seq(5));
+    assert_eq!(all(&*home.log, "a").await.unwrap(), records(1..=5));
+    let row = home.log.session(&id("a")).await.unwrap().unwrap();
+    assert_eq!((row.head, row.epoch), (Seq(5), Epoch(1)));
+    assert_eq!((row.created_at.millis(), row.updated_at.millis()), (1, 2));
+    assert_eq!((row.runtime, row.params), (new_session("a").runtime, new_session("a").params));
+}
+
+pub(super) async fn read_backwards(home: Home) {
+    Writer::create(&*home.log, "a").await.append(5).await;
+    for (before, limit, expected) in [(6, 2, 4..=5), (99, 9, 1..=5), (4, 2, 2..=3), (2, 9, 1..=1), (u64::MAX, 1, 5..=5)]
+    {
+        let range = ReadRange::Before { before: Seq(before), limit };
+        assert_eq!(home.log.read(&id("a"), range).await.unwrap(), records(expected), "{range:?}");
+    }
+    let range = ReadRange::Before { before: Seq(1), limit: 9 };
+    assert_eq!(home.log.read(&id("a"), range).await.unwrap(), []);
+}
+
+pub(super) async fn limits(home: Home) {
+    Writer::create(&*home.log, "a").await.append(5).await;
+    for (after, limit, expected) in [(0, 2, 1..=2), (3, 9, 4..=5), (2, 1, 3..=3)] {
+        let range = ReadRange::After { after: Seq(after), limit };
+        assert_eq!(home.log.read(&id("a"), range).await.unwrap(), records(expected), "{range:?}");
+    }
+    for (after, limit) in [(0, 0), (5, 9), (u64::MAX, usize::MAX)] {
+        let range = ReadRange::After { after: Seq(after), limit };
+        assert_eq!(home.log.read(&id("a"), range).await.unwrap(), [], "{range:?}");
+    }
+}
+
+pub(super) async fn expected_head(home: Home) {
+    let mut writer = Writer::create(&*home.log, "a").await;
+    writer.append(3).await;
+    for head in [0, 2, 4] {
+        let refused = home.log.append(append("a", Epoch(1), Seq(head), 1)).await.unwrap_err();
+        assert!(
+            matches!(refused, Error::HeadMoved { expected, actual: Seq(3), .. } if expected == Seq(head)),
+            "{refused}"
+        );
+    }
+    assert_eq!(all(&*home.log, "a").await.unwrap(), records(1..=3));
+}
+
+pub(super) async fn fencing(home: Home) {
+    let mut old = Writer::create(&*home.log, "a").await;
+    old.append(2).await;
+    let claim = home.log.claim(&id("a")).await.unwrap();
+    assert_eq!((claim.epoch, claim.head), (Epoch(2), Seq(2)));
+    let refused = home.log.append(append("a", old.next.epoch, Seq(2), 1)).await.unwrap_err();
+    assert!(matches!(refused, Error::Fenced { held: Epoch(1), current: Epoch(2), .. }), "{refused}");
+    assert_eq!(home.log.append(append("a", claim.epoch, claim.head, 1)).await.unwrap(), Seq(3));
+}
+
+pub(super) async fn gaps_are_refused(home: Home) {
+    let writer = Writer::create(&*home.log, "a").await;
+    for wrong in [records(2..=3), [records(1..=1), records(3..=3)].concat(), [records(1..=1), records(1..=1)].concat()]
+    {
+        let refused = home.log.append(Append { records: wrong.clone(), ..writer.next.clone() }).await.unwrap_err();
+        assert!(matches!(refused, Error::Gap { .. }), "{refused}");
+        let refused = home.log.create(NewSession { records: wrong, ..new_session("b") }).await.unwrap_err();
+        assert!(matches!(refused, Error::Gap { .. }), "{refused}");
+    }
+    assert_eq!(all(&*home.log, "a").await.unwrap(), []);
+    assert_eq!(home.log.session(&id("b")).await.unwrap(), None);
+}
+
+pub(super) async fn create_is_idempotent(home: Home) {
+    Writer::create(&*home.log, "a").await.append(2).await;
+    let again = NewSession { runtime: "other".to_owned(), records: records(1..=9), ..new_session("a") };
+    let row = home.log.session(&id("a")).await.unwrap().unwrap();
+    assert_eq!(home.log.create(again).await.unwrap(), Created::Exists(Box::new(row)));
+    assert_eq!(all(&*home.log, "a").await.unwrap(), records(1..=2));
+}
+
+pub(super) async fn create_with_records(home: Home) {
+    let new = NewSession { records: records(1..=3), ..new_session("a") };
+    assert_eq!(home.log.create(new).await.unwrap(), Created::New);
+    let mut writer = Writer::claim(&*home.log, "a").await;
+    assert_eq!(writer.append(1).await, Seq(4));
+    assert_eq!(all(&*home.log, "a").await.unwrap(), records(1..=4));
+}
+
+pub(super) async fn unknown_ids(home: Home) {
+    let nobody = id("nobody");
+    let read = home.log.read(&nobody, ReadRange::After { after: Seq::ZERO, limit: 1 }).await;
+    assert!(matches!(read, Err(Error::NotFound(_))), "{read:?}");
+    let claim = home.log.claim(&nobody).await;
+    assert!(matches!(claim, Err(Error::NotFound(_))), "{claim:?}");
+    let appended = home.log.append(append("nobody", Epoch(1), Seq::ZERO, 1)).await;
+    assert!(matches!(appended, Err(Error::NotFound(_))), "{appended:?}");
+    let followed = home.log.follow(&nobody, Seq::ZERO).next(1).await;
+    assert!(matches!(followed, Err(Error::NotFound(_))), "{followed:?}");
+    assert_eq!(home.log.session(&nobody).await.unwrap(), None);
+    assert!(!home.log.delete(&nobody).await.unwrap());
+    let blob = turnloom_core::blob::BlobId::of(b"nothing");
+    assert_eq!(home.log.blob(&blob, BlobRange::default()).await.unwrap(), None);
+    assert_eq!(home.log.sessions(SessionQuery { limit: 9, ..SessionQuery::default() }).await.unwrap().sessions, []);
+}
+
+pub(super) async fn an_empty_append_updates_the_summary(home: Home) {
+    let mut writer = Writer::create(&*home.log, "a").await;
+    writer.append(2).await;
+    writer.next.summary.status = SessionStatus::Failed;
+    writer.next.at = Timestamp::from_millis(7);
+    assert_eq!(writer.append(0).await, Seq(2));
+    let row = home.log.session(&id("a")).await.unwrap().unwrap();
+    assert_eq!((row.summary.status, row.updated_at.millis()), (SessionStatus::Failed, 7));
+}
+
+pub(super) async fn many_sessions_at_once(home: Home) {
+    let mut writers = JoinSet::new();
+    for number in 0..40_u64 {
+        let log = home.log.clone();
+        writers.spawn(async move {
+            let mut writer = Writer::create(&*log, &format!("s{number}")).await;
+            for batch in 0..10 {
+                writer.append(1 + (number + batch) % 4).await;
+            }
+            (number, writer.next.expected_head)
+        });
+    }
+    while let Some(done) = writers.join_next().await {
+        let (number, head) = done.unwrap();
+        assert_eq!(all(&*home.log, &format!("s{number}")).await.unwrap(), records(1..=head.0));
+    }
+}
+
+pub(super) async fn a_closed_log_says_so(home: Home) {
+    Writer::create(&*home.log, "a").await;
+    home.log.close().await.unwrap();
+    home.log.close().await.unwrap();
+    assert!(matches!(home.log.claim(&id("a")).await, Err(Error::Closed)));
+    assert!(matches!(home.log.session(&id("a")).await, Err(Error::Closed)));
+}

@@ -1,0 +1,211 @@
+//! The log in a few maps: what the trait asks for, with no database to hide behind. For tests.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use turnloom_core::blob::{Blob, BlobId};
+use turnloom_core::event::Record;
+use turnloom_core::id::{Seq, SessionId};
+
+use super::{
+    Answer, Append, BlobRange, BlobSlice, Claim, Created, Epoch, Error, NewSession, PageEnd, ReadRange, SessionPage,
+    SessionQuery, SessionRow, Store, Tails, new_head,
+};
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    state: Mutex<State>,
+    tails: Tails,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: BTreeMap<SessionId, Entry>,
+    blobs: HashMap<BlobId, Blob>,
+    keys: i64,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: i64,
+    row: SessionRow,
+    records: Vec<Record>,
+    blobs: BTreeSet<BlobId>,
+}
+
+impl Memory {
+    pub(super) fn new(tails: Tails) -> Self {
+        Self { state: Mutex::default(), tails }
+    }
+
+    /// Everything happens under one lock, publishing too: the order of commits is the order of publications.
+    fn answer<T: Send + 'static>(&self, work: impl FnOnce(&mut State, &Tails) -> Result<T, Error>) -> Answer<'_, T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = if state.closed { Err(Error::Closed) } else { work(&mut state, &self.tails) };
+        Box::pin(std::future::ready(result))
+    }
+}
+
+impl State {
+    fn entry(&mut self, id: &SessionId) -> Result<&mut Entry, Error> {
+        self.sessions.get_mut(id).ok_or_else(|| Error::NotFound(id.clone()))
+    }
+
+    fn keep(&mut self, blobs: Vec<Blob>) -> Vec<BlobId> {
+        let ids = blobs.iter().map(|blob| blob.id.clone()).collect();
+        for blob in blobs {
+            self.blobs.entry(blob.id.clone()).or_insert(blob);
+        }
+        ids
+    }
+
+    fn newest_first(&self, wanted: impl Fn(&SessionRow) -> bool) -> Vec<(PageEnd, SessionRow)> {
+        let place = |entry: &Entry| PageEnd { updated_at: entry.row.updated_at.millis(), key: entry.key };
+        let entries = self.sessions.values().filter(|entry| wanted(&entry.row));
+        let mut rows: Vec<_> = entries.map(|entry| (place(entry), entry.row.clone())).collect();
+        rows.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+        rows
+    }
+}
+
+impl Store for Memory {
+    fn create(&self, new: NewSession) -> Answer<'_, Created> {
+        self.answer(|state, tails| {
+            let head = new_head(&new.id, Seq::ZERO, &new.records)?;
+            if let Some(entry) = state.sessions.get(&new.id) {
+                return Ok(Created::Exists(Box::new(entry.row.clone())));
+            }
+            let mut blobs = match &new.share_blobs_of {
+                Some(parent) => state.entry(parent)?.blobs.clone(),
+                None => BTreeSet::new(),
+            };
+            blobs.extend(state.keep(new.blobs));
+            let row = SessionRow {
+                id: new.id.clone(),
+                runtime: new.runtime,
+                params: new.params,
+                head,
+                epoch: Epoch::default(),
+                created_at: new.created_at,
+                updated_at: new.created_at,
+                summary: new.summary,
+            };
+            state.keys += 1;
+            tails.publish(&new.id, &new.records);
+            state.sessions.insert(new.id, Entry { key: state.keys, row, records: new.records, blobs });
+            Ok(Created::New)
+        })
+    }
+
+    fn claim(&self, id: &SessionId) -> Answer<'_, Claim> {
+        self.answer(|state, _| {
+            let row = &mut state.entry(id)?.row;
+            row.epoch.0 += 1;
+            Ok(Claim { epoch: row.epoch, head: row.head })
+        })
+    }
+
+    fn append(&self, append: Append) -> Answer<'_, Seq> {
+        self.answer(|state, tails| {
+            let session = append.session;
+            let head = new_head(&session, append.expected_head, &append.records)?;
+            let row = &state.entry(&session)?.row;
+            if row.epoch != append.epoch {
+                return Err(Error::Fenced { session, held: append.epoch, current: row.epoch });
+            }
+            if row.head != append.expected_head {
+                return Err(Error::HeadMoved { session, expected: append.expected_head, actual: row.head });
+            }
+            let blobs = state.keep(append.blobs);
+            let entry = state.entry(&session)?;
+            entry.blobs.extend(blobs);
+            tails.publish(&session, &append.records);
+            entry.records.extend(append.records);
+            entry.row = SessionRow { head, updated_at: append.at, summary: append.summary, ..entry.row.clone() };
+            Ok(head)
+        })
+    }
+
+    fn read(&self, id: &SessionId, range: ReadRange) -> Answer<'_, Vec<Record>> {
+        self.answer(|state, _| {
+            let records = &state.entry(id)?.records;
+            Ok(match range {
+                ReadRange::After { after, limit } => {
+                    records.iter().filter(|record| record.seq > after).take(limit).cloned().collect()
+                }
+                ReadRange::Before { before, limit } => {
+                    let end = records.partition_point(|record| record.seq < before);
+                    records[end.saturating_sub(limit)..end].to_vec()
+                }
+            })
+        })
+    }
+
+    fn session(&self, id: &SessionId) -> Answer<'_, Option<SessionRow>> {
+        self.answer(|state, _| Ok(state.sessions.get(id).map(|entry| entry.row.clone())))
+    }
+
+    fn sessions(&self, query: SessionQuery) -> Answer<'_, SessionPage> {
+        self.answer(|state, _| {
+            let end = PageEnd::parse(query.cursor.as_deref())?;
+            let q = query.q.unwrap_or_default().to_ascii_lowercase();
+            let mut rows = state.newest_first(|row| {
+                let found = |text: &str| text.to_ascii_lowercase().contains(&q);
+                row.summary.archived == query.archived
+                    && query.runtime.as_ref().is_none_or(|runtime| *runtime == row.runtime)
+                    && (found(&row.summary.title) || found(row.id.as_str()))
+            });
+            rows.retain(|(place, _)| *place < end);
+            let more = rows.len() > query.limit;
+            rows.truncate(query.limit);
+            let next = rows.last().filter(|_| more).map(|(place, _)| place.cursor());
+            Ok(SessionPage { sessions: rows.into_iter().map(|(_, row)| row).collect(), next })
+        })
+    }
+
+    fn unsettled(&self) -> Answer<'_, Vec<SessionId>> {
+        self.answer(|state, _| {
+            let mut open: Vec<_> = state.sessions.values().filter(|entry| !entry.row.summary.at_rest).collect();
+            open.sort_by_key(|entry| entry.key);
+            Ok(open.into_iter().map(|entry| entry.row.id.clone()).collect())
+        })
+    }
+
+    fn waiting(&self) -> Answer<'_, Vec<SessionRow>> {
+        self.answer(|state, _| {
+            let waiting = state.newest_first(|row| !row.summary.asks.is_empty());
+            Ok(waiting.into_iter().map(|(_, row)| row).collect())
+        })
+    }
+
+    fn delete(&self, id: &SessionId) -> Answer<'_, bool> {
+        self.answer(|state, tails| {
+            let Some(gone) = state.sessions.remove(id) else { return Ok(false) };
+            for blob in gone.blobs {
+                if !state.sessions.values().any(|entry| entry.blobs.contains(&blob)) {
+                    state.blobs.remove(&blob);
+                }
+            }
+            tails.end(id);
+            Ok(true)
+        })
+    }
+
+    fn blob(&self, id: &BlobId, range: BlobRange) -> Answer<'_, Option<BlobSlice>> {
+        self.answer(|state, _| {
+            Ok(state.blobs.get(id).map(|blob| {
+                let size = blob.content.len() as u64;
+                let (start, len) = range.within(size);
+                let at = |place: u64| usize::try_from(place).unwrap();
+                let bytes = blob.content.slice(at(start)..at(start + len));
+                BlobSlice { size, media_type: blob.media_type.clone(), start, bytes }
+            }))
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

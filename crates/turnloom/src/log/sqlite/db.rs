@@ -1,0 +1,324 @@
+//! The heart: groups of writes, each group one transaction. No thread, no queue, no clock and nobody to tell: it runs in a simulation on
+//! `:memory:` as it runs on disk.
+
+use std::path::Path;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, ToSql, Transaction, TransactionBehavior};
+use turnloom_core::blob::Blob;
+use turnloom_core::event::Record;
+use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::summary::Summary;
+
+use super::reader::{BUSY, Reader, STATEMENTS, session_by_id};
+use super::{Durability, int, schema, uint};
+use crate::log::{Append, Claim, Created, Epoch, Error, NewSession, Sync, new_head};
+
+/// Pages kept in memory, in KiB when negative: the upper pages of every index of some hundred thousand sessions.
+const CACHE_KIB: i64 = -65_536;
+
+/// The only connection that writes.
+#[derive(Debug)]
+pub struct Db {
+    reader: Reader,
+    durability: Durability,
+    /// What the connection is set to.
+    sync: Sync,
+}
+
+impl Db {
+    /// Opens a database, and makes or migrates it if need be.
+    pub fn open(path: &Path, durability: Durability) -> Result<Self, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|cause| Error::open(path, cause))?;
+        Self::prepare(connection, path, durability)
+    }
+
+    /// A database that ends with this value.
+    pub fn memory() -> Result<Self, Error> {
+        let path = Path::new(":memory:");
+        let connection = Connection::open_in_memory().map_err(|cause| Error::open(path, cause))?;
+        Self::prepare(connection, path, Durability::Process)
+    }
+
+    fn prepare(mut connection: Connection, path: &Path, durability: Durability) -> Result<Self, Error> {
+        connection.busy_timeout(BUSY).map_err(|cause| Error::open(path, cause))?;
+        schema::migrate(&mut connection, path)?;
+        tune(&connection).map_err(|cause| Error::open(path, cause))?;
+        Ok(Self { reader: Reader { connection }, durability, sync: Sync::Now })
+    }
+
+    /// Questions to the same connection; it sees what was committed.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Starts a group. If that fails, every write of the group and its commit say why.
+    pub fn begin(&mut self, sync: Sync) -> Group<'_> {
+        let transaction = self
+            .set_sync(sync)
+            .and_then(|()| Transaction::new(&mut self.reader.connection, TransactionBehavior::Immediate));
+        Group { open: transaction.map_err(|cause| Error::sqlite("begin", cause)), events: 0 }
+    }
+
+    /// `SQLite` takes this setting between transactions only.
+    fn set_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
+        let (sync, level) = match (self.durability, sync) {
+            (Durability::Power, _) | (Durability::Process, Sync::Now) => (Sync::Now, "FULL"),
+            (Durability::Process, Sync::Lazy) => (Sync::Lazy, "NORMAL"),
+        };
+        if sync != self.sync {
+            self.reader.connection.pragma_update(None, "synchronous", level)?;
+            self.sync = sync;
+        }
+        Ok(())
+    }
+
+    /// Moves everything into the main file and empties the write-ahead log.
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        self.reader
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+            .map_err(|cause| Error::sqlite("checkpoint", cause))
+    }
+}
+
+fn tune(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    connection.pragma_update(None, "cache_size", CACHE_KIB)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
+}
+
+/// Writes that are committed together. A refused write leaves no trace and the others go on; one that the database itself could not do
+/// takes the whole group with it.
+#[derive(Debug)]
+pub struct Group<'a> {
+    open: Result<Transaction<'a>, Error>,
+    events: u64,
+}
+
+/// Why a write did not happen.
+enum Stop {
+    /// It must not; nothing of it was written.
+    Refused(Error),
+    /// It could not; half of it may have been written.
+    Broken(rusqlite::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Stop {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl Group<'_> {
+    /// A group that commits nothing, for this reason.
+    pub fn broken(error: Error) -> Self {
+        Self { open: Err(error), events: 0 }
+    }
+
+    pub fn create(&mut self, new: &NewSession) -> Result<Created, Error> {
+        let created = self.write("create a session", |db| create(db, new))?;
+        if created == Created::New {
+            self.events += new.records.len() as u64;
+        }
+        Ok(created)
+    }
+
+    pub fn claim(&mut self, id: &SessionId) -> Result<Claim, Error> {
+        self.write("claim a session", |db| claim(db, id))
+    }
+
+    pub fn append(&mut self, append: &Append) -> Result<Seq, Error> {
+        let head = self.write("append", |db| add(db, append))?;
+        self.events += append.records.len() as u64;
+        Ok(head)
+    }
+
+    pub fn delete(&mut self, id: &SessionId) -> Result<bool, Error> {
+        self.write("delete a session", |db| delete(db, id))
+    }
+
+    /// Makes the group durable, as a whole or not at all, and says how many events it added.
+    pub fn commit(self) -> Result<u64, Error> {
+        self.open?.commit().map_err(|cause| Error::sqlite("commit", cause))?;
+        Ok(self.events)
+    }
+
+    #[cfg(test)]
+    pub(super) fn connection(&self) -> &Connection {
+        self.open.as_ref().unwrap()
+    }
+
+    fn write<T>(
+        &mut self,
+        doing: &'static str,
+        write: impl FnOnce(&Connection) -> Result<T, Stop>,
+    ) -> Result<T, Error> {
+        let transaction = self.open.as_ref().map_err(Clone::clone)?;
+        write(transaction).map_err(|stop| match stop {
+            Stop::Refused(error) => error,
+            Stop::Broken(cause) => {
+                let error = Error::sqlite(doing, cause);
+                self.open = Err(error.clone());
+                error
+            }
+        })
+    }
+}
+
+fn create(db: &Connection, new: &NewSession) -> Result<Created, Stop> {
+    let head = new_head(&new.id, Seq::ZERO, &new.records)?;
+    if let Some(row) = session_by_id(db, &new.id)? {
+        return Ok(Created::Exists(Box::new(row)));
+    }
+    let parent = new.share_blobs_of.as_ref().map(|parent| key_of(db, parent)).transpose()?;
+    let summary = &new.summary;
+    let key = db
+        .prepare_cached(
+            "INSERT INTO session (id, runtime, params, created_at, updated_at, epoch, head,
+                                  status, title, archived, at_rest, asks, summary)
+             VALUES (?1, ?2, ?3, ?4, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .insert((
+            new.id.as_str(),
+            &new.runtime,
+            new.params.to_string(),
+            new.created_at.millis(),
+            int(head.0),
+            summary.status.as_str(),
+            &summary.title,
+            summary.archived,
+            summary.at_rest,
+            int(summary.asks.len() as u64),
+            summary_json(summary)?,
+        ))?;
+    insert_events(db, key, &new.records)?;
+    insert_blobs(db, key, &new.blobs)?;
+    if let Some(parent) = parent {
+        db.prepare_cached(
+            "INSERT OR IGNORE INTO blob_ref (session, blob) SELECT ?1, blob FROM blob_ref WHERE session = ?2",
+        )?
+        .execute([key, parent])?;
+    }
+    Ok(Created::New)
+}
+
+fn claim(db: &Connection, id: &SessionId) -> Result<Claim, Stop> {
+    db.prepare_cached("UPDATE session SET epoch = epoch + 1 WHERE id = ?1 RETURNING epoch, head")?
+        .query_row([id.as_str()], |row| Ok(Claim { epoch: Epoch(uint(row.get(0)?)), head: Seq(uint(row.get(1)?)) }))
+        .optional()?
+        .ok_or_else(|| Error::NotFound(id.clone()).into())
+}
+
+fn add(db: &Connection, append: &Append) -> Result<Seq, Stop> {
+    let head = new_head(&append.session, append.expected_head, &append.records)?;
+    let summary = &append.summary;
+    let key = db
+        .prepare_cached(
+            "UPDATE session SET head = ?4, updated_at = ?5, status = ?6, title = ?7, archived = ?8, at_rest = ?9,
+                                asks = ?10, summary = ?11
+             WHERE id = ?1 AND epoch = ?2 AND head = ?3 RETURNING key",
+        )?
+        .query_row(
+            (
+                append.session.as_str(),
+                int(append.epoch.0),
+                int(append.expected_head.0),
+                int(head.0),
+                append.at.millis(),
+                summary.status.as_str(),
+                &summary.title,
+                summary.archived,
+                summary.at_rest,
+                int(summary.asks.len() as u64),
+                summary_json(summary)?,
+            ),
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(key) = key else { return Err(refusal(db, append)?.into()) };
+    insert_events(db, key, &append.records)?;
+    insert_blobs(db, key, &append.blobs)?;
+    Ok(head)
+}
+
+/// Why an append did not match its session.
+fn refusal(db: &Connection, append: &Append) -> rusqlite::Result<Error> {
+    let session = append.session.clone();
+    Ok(match session_by_id(db, &session)? {
+        None => Error::NotFound(session),
+        Some(row) if row.epoch != append.epoch => Error::Fenced { session, held: append.epoch, current: row.epoch },
+        Some(row) => Error::HeadMoved { session, expected: append.expected_head, actual: row.head },
+    })
+}
+
+fn delete(db: &Connection, id: &SessionId) -> Result<bool, Stop> {
+    let key = match key_of(db, id) {
+        Ok(key) => key,
+        Err(Stop::Refused(_)) => return Ok(false),
+        Err(broken) => return Err(broken),
+    };
+    db.prepare_cached("DELETE FROM event WHERE session = ?1")?.execute([key])?;
+    let blobs: Vec<i64> = db
+        .prepare_cached("DELETE FROM blob_ref WHERE session = ?1 RETURNING blob")?
+        .query_map([key], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut orphan = db.prepare_cached(
+        "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_ref WHERE blob_ref.blob = ?1)",
+    )?;
+    for blob in blobs {
+        orphan.execute([blob])?;
+    }
+    db.prepare_cached("DELETE FROM session WHERE key = ?1")?.execute([key])?;
+    Ok(true)
+}
+
+fn key_of(db: &Connection, id: &SessionId) -> Result<i64, Stop> {
+    db.prepare_cached("SELECT key FROM session WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| Error::NotFound(id.clone()).into())
+}
+
+fn insert_events(db: &Connection, session: i64, records: &[Record]) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("INSERT INTO event (session, seq, body) VALUES (?1, ?2, ?3)")?;
+    for record in records {
+        insert.execute((session, int(record.seq.0), Utf8(&record.json)))?;
+    }
+    Ok(())
+}
+
+fn insert_blobs(db: &Connection, session: i64, blobs: &[Blob]) -> rusqlite::Result<()> {
+    for blob in blobs {
+        db.prepare_cached(
+            "INSERT INTO blob (id, media_type, content) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute((blob.id.as_str(), &blob.media_type, blob.content.as_ref()))?;
+        db.prepare_cached("INSERT OR IGNORE INTO blob_ref (session, blob) SELECT ?1, key FROM blob WHERE id = ?2")?
+            .execute((session, blob.id.as_str()))?;
+    }
+    Ok(())
+}
+
+fn summary_json(summary: &Summary) -> rusqlite::Result<String> {
+    serde_json::to_string(summary).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+/// An event's bytes, bound as text without looking at them again: the encoder wrote JSON.
+struct Utf8<'a>(&'a [u8]);
+
+impl ToSql for Utf8<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}

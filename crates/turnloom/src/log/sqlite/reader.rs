@@ -1,0 +1,178 @@
+//! The questions, answered on one connection. No thread and no queue here.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
+use serde::de::DeserializeOwned;
+use turnloom_core::blob::BlobId;
+use turnloom_core::event::Record;
+use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::time::Timestamp;
+
+use super::{int, uint};
+use crate::log::{BlobRange, BlobSlice, Epoch, Error, PageEnd, ReadRange, SessionPage, SessionQuery, SessionRow};
+
+/// How much of the file a connection maps instead of copying; address space, not memory.
+const MMAP_BYTES: i64 = 256 * 1024 * 1024;
+
+/// How long a connection waits for a lock. Nobody of ours holds one that long; a person with the file open in a shell may.
+pub(super) const BUSY: Duration = Duration::from_secs(5);
+
+/// More than the statements there are, so that each is compiled once.
+pub(super) const STATEMENTS: usize = 64;
+
+const SESSION: &str = "SELECT key, id, runtime, params, head, epoch, created_at, updated_at, summary FROM session";
+
+/// A connection that is asked.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) connection: Connection,
+}
+
+impl Reader {
+    /// Opens a database that `Db::open` has brought to the newest schema.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::connect(path).map_err(|cause| Error::open(path, cause))
+    }
+
+    fn connect(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "query_only", "ON")?;
+        connection.pragma_update(None, "mmap_size", MMAP_BYTES)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        Ok(Self { connection })
+    }
+
+    pub fn read(&self, id: &SessionId, range: ReadRange) -> Result<Vec<Record>, Error> {
+        let records = self.records(id, range).map_err(|cause| Error::sqlite("read events", cause))?;
+        if records.is_empty() && self.session(id)?.is_none() {
+            return Err(Error::NotFound(id.clone()));
+        }
+        Ok(records)
+    }
+
+    // One statement sees one state of the database: a session that is deleted meanwhile cannot lend its key to another halfway.
+    fn records(&self, id: &SessionId, range: ReadRange) -> rusqlite::Result<Vec<Record>> {
+        let (sql, bound, limit) = match range {
+            ReadRange::After { after, limit } => (
+                "SELECT seq, body FROM event WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq > ?2
+                 ORDER BY seq LIMIT ?3",
+                after,
+                limit,
+            ),
+            ReadRange::Before { before, limit } => (
+                "SELECT seq, body FROM event WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq < ?2
+                 ORDER BY seq DESC LIMIT ?3",
+                before,
+                limit,
+            ),
+        };
+        let mut records = self.rows(sql, (id.as_str(), int(bound.0), int(limit as u64)), |row| {
+            let seq = Seq(uint(row.get(0)?));
+            Ok(Record { seq, json: Bytes::copy_from_slice(row.get_ref(1)?.as_bytes()?) })
+        })?;
+        if let ReadRange::Before { .. } = range {
+            records.reverse();
+        }
+        Ok(records)
+    }
+
+    pub fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
+        self.find(id).map_err(|cause| Error::sqlite("read a session", cause))
+    }
+
+    fn find(&self, id: &SessionId) -> rusqlite::Result<Option<SessionRow>> {
+        session_by_id(&self.connection, id)
+    }
+
+    pub fn sessions(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
+        let end = PageEnd::parse(query.cursor.as_deref())?;
+        let sql = format!(
+            "{SESSION} WHERE archived = ?1 AND (updated_at, key) < (?2, ?3) AND (?4 IS NULL OR runtime = ?4)
+               AND (?5 IS NULL OR instr(lower(title), ?5) > 0 OR instr(lower(id), ?5) > 0)
+             ORDER BY updated_at DESC, key DESC LIMIT ?6"
+        );
+        let q = query.q.as_ref().map(|q| q.to_ascii_lowercase());
+        // One more than asked for, to know whether there is another page.
+        let limit = int(query.limit as u64).saturating_add(1);
+        let params = (query.archived, end.updated_at, end.key, query.runtime.as_deref(), q, limit);
+        let mut rows = self
+            .rows(&sql, params, |row| {
+                let session = session_row(row)?;
+                Ok((PageEnd { updated_at: session.updated_at.millis(), key: row.get(0)? }, session))
+            })
+            .map_err(|cause| Error::sqlite("list sessions", cause))?;
+        let more = rows.len() > query.limit;
+        rows.truncate(query.limit);
+        let next = rows.last().filter(|_| more).map(|(end, _)| end.cursor());
+        Ok(SessionPage { sessions: rows.into_iter().map(|(_, session)| session).collect(), next })
+    }
+
+    pub fn unsettled(&self) -> Result<Vec<SessionId>, Error> {
+        let sql = "SELECT id FROM session WHERE at_rest = 0 ORDER BY key";
+        self.rows(sql, (), |row| row.get::<_, String>(0).map(SessionId::trusted))
+            .map_err(|cause| Error::sqlite("list unsettled sessions", cause))
+    }
+
+    pub fn waiting(&self) -> Result<Vec<SessionRow>, Error> {
+        let sql = format!("{SESSION} WHERE asks > 0 ORDER BY updated_at DESC, key DESC");
+        self.rows(&sql, (), session_row).map_err(|cause| Error::sqlite("list waiting sessions", cause))
+    }
+
+    pub fn blob(&self, id: &BlobId, range: BlobRange) -> Result<Option<BlobSlice>, Error> {
+        self.slice(id, range).map_err(|cause| Error::sqlite("read a blob", cause))
+    }
+
+    fn slice(&self, id: &BlobId, range: BlobRange) -> rusqlite::Result<Option<BlobSlice>> {
+        // The key is found and opened in one state of the database, for the reason given at `records`.
+        let transaction = self.connection.unchecked_transaction()?;
+        let found = transaction
+            .prepare_cached("SELECT key, media_type FROM blob WHERE id = ?1")?
+            .query_row([id.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+            .optional()?;
+        let Some((key, media_type)) = found else { return Ok(None) };
+        let blob = transaction.blob_open("main", "blob", "content", key, true)?;
+        let size = blob.len() as u64;
+        let (start, len) = range.within(size);
+        // Both are at most the blob's length, which is a usize.
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+        blob.read_at_exact(&mut bytes, usize::try_from(start).unwrap_or_default())?;
+        Ok(Some(BlobSlice { size, media_type, start, bytes: bytes.into() }))
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.connection.prepare_cached(sql)?.query_map(params, read)?.collect()
+    }
+}
+
+pub(super) fn session_by_id(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<SessionRow>> {
+    connection.prepare_cached(&format!("{SESSION} WHERE id = ?1"))?.query_row([id.as_str()], session_row).optional()
+}
+
+fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: SessionId::trusted(row.get::<_, String>(1)?),
+        runtime: row.get(2)?,
+        params: json(row, 3)?,
+        head: Seq(uint(row.get(4)?)),
+        epoch: Epoch(uint(row.get(5)?)),
+        created_at: Timestamp::from_millis(row.get(6)?),
+        updated_at: Timestamp::from_millis(row.get(7)?),
+        summary: json(row, 8)?,
+    })
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_slice(row.get_ref(column)?.as_bytes()?)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}

@@ -1,0 +1,153 @@
+//! The end of each log that somebody looks at: its head, to wait for, and its last records, to take without asking the store.
+//!
+//! Not here: reading what the ring does not hold. A tail exists while a follower or a live session holds it and is forgotten with the last
+//! of them, so a session at rest costs nothing.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::watch;
+use turnloom_core::event::Record;
+use turnloom_core::id::{Seq, SessionId};
+
+/// How many records a ring keeps: some pages, so that a reader that looks away for a moment still finds its place.
+const RING_RECORDS: usize = 1024;
+
+/// How many bytes a ring keeps, so that a thousand live sessions with large events stay within a gigabyte.
+const RING_BYTES: usize = 1024 * 1024;
+
+/// The tails of one store, shared by the store that publishes to them and the followers that wait on them.
+#[derive(Debug, Clone, Default)]
+pub struct Tails(Arc<Mutex<HashMap<SessionId, Weak<Shared>>>>);
+
+impl Tails {
+    /// Holds a session's tail. What is committed from now on reaches it; what was committed before is in the store already.
+    pub fn hold(&self, id: &SessionId) -> Tail {
+        let mut tails = lock(&self.0);
+        if let Some(shared) = tails.get(id).and_then(Weak::upgrade) {
+            return Tail(shared);
+        }
+        let shared = Arc::new(Shared {
+            id: id.clone(),
+            home: Arc::downgrade(&self.0),
+            ring: Mutex::default(),
+            head: watch::Sender::new(Head::Unknown),
+        });
+        tails.insert(id.clone(), Arc::downgrade(&shared));
+        Tail(shared)
+    }
+
+    /// Shows committed records to those who wait. The store calls this after the commit and before it answers, in the order of commits.
+    pub(super) fn publish(&self, id: &SessionId, records: &[Record]) {
+        let Some(last) = records.last() else { return };
+        let tail = lock(&self.0).get(id).and_then(Weak::upgrade);
+        if let Some(tail) = tail.map(Tail) {
+            lock(&tail.0.ring).push(records);
+            tail.learn(last.seq);
+        }
+    }
+
+    /// Ends the followers of a session that was deleted. A session of the same name that comes later gets a tail of its own.
+    pub(super) fn end(&self, id: &SessionId) {
+        let tail = lock(&self.0).remove(id).and_then(|tail| tail.upgrade());
+        if let Some(tail) = tail {
+            tail.head.send_replace(Head::Gone);
+        }
+    }
+}
+
+/// A hold on one session's tail.
+#[derive(Debug, Clone)]
+pub struct Tail(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    id: SessionId,
+    home: Weak<Mutex<HashMap<SessionId, Weak<Shared>>>>,
+    ring: Mutex<Ring>,
+    head: watch::Sender<Head>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// Nothing was committed since the tail is held; the store knows.
+    Unknown,
+    At(Seq),
+    /// The session was deleted.
+    Gone,
+}
+
+impl Tail {
+    /// Takes over a head that was read from the store. It may be older or newer than what was published meanwhile: a head only moves up.
+    pub(super) fn learn(&self, seq: Seq) {
+        self.0.head.send_if_modified(|head| {
+            let news = match *head {
+                Head::Unknown => true,
+                Head::At(known) => seq > known,
+                Head::Gone => false,
+            };
+            if news {
+                *head = Head::At(seq);
+            }
+            news
+        });
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Head> {
+        self.0.head.subscribe()
+    }
+
+    /// Up to `limit` records after a position, if the ring reaches back that far.
+    pub(super) fn after(&self, after: Seq, limit: usize) -> Option<Vec<Record>> {
+        lock(&self.0.ring).after(after, limit)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Some(home) = self.home.upgrade() else { return };
+        let mut tails = lock(&home);
+        // Somebody may have come between the last hold's end and this line, and made a tail anew: that one stays.
+        if tails.get(&self.id).is_some_and(|tail| tail.strong_count() == 0) {
+            tails.remove(&self.id);
+        }
+    }
+}
+
+/// The last records of a log, without a gap.
+#[derive(Debug, Default)]
+struct Ring {
+    records: VecDeque<Record>,
+    bytes: usize,
+}
+
+impl Ring {
+    fn push(&mut self, records: &[Record]) {
+        for record in records {
+            if self.records.back().is_some_and(|last| last.seq.next() != record.seq) {
+                self.records.clear();
+                self.bytes = 0;
+            }
+            self.bytes += record.json.len();
+            self.records.push_back(record.clone());
+        }
+        while self.records.len() > RING_RECORDS || self.bytes > RING_BYTES {
+            let Some(oldest) = self.records.pop_front() else { return };
+            self.bytes -= oldest.json.len();
+        }
+    }
+
+    fn after(&self, after: Seq, limit: usize) -> Option<Vec<Record>> {
+        let first = self.records.front()?.seq;
+        let skip = usize::try_from(after.next().0.checked_sub(first.0)?).ok()?;
+        (skip < self.records.len()).then(|| self.records.iter().skip(skip).take(limit).cloned().collect())
+    }
+}
+
+/// The data under these locks is whole after every statement, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

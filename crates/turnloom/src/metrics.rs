@@ -1,0 +1,118 @@
+//! What the daemon counts, for Prometheus.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use turnloom_core::event::Outcome;
+
+use crate::log::sqlite::Stats;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    pub turns_started: Counter,
+    turns_ended: Family<OutcomeLabel, Counter>,
+    turn_seconds: Histogram,
+    /// Lines of agents that could not be read.
+    pub unparsed: Counter,
+    /// Connections that follow events now.
+    pub followers: Gauge,
+    /// How far behind the head a follower was when it was written to.
+    pub follower_lag: Histogram,
+    pub sessions_awake: Gauge,
+    pub agents_alive: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("turnloom");
+        let metrics = Self {
+            turns_started: Counter::default(),
+            turns_ended: Family::default(),
+            turn_seconds: Histogram::new(exponential_buckets(0.05, 3.0, 10)),
+            unparsed: Counter::default(),
+            followers: Gauge::default(),
+            follower_lag: Histogram::new(exponential_buckets(1.0, 4.0, 10)),
+            sessions_awake: Gauge::default(),
+            agents_alive: Gauge::default(),
+            registry: Registry::default(),
+        };
+        registry.register("turns_started", "Turns that began", metrics.turns_started.clone());
+        registry.register("turns_ended", "Turns that ended, by outcome", metrics.turns_ended.clone());
+        registry.register("turn_seconds", "How long turns took", metrics.turn_seconds.clone());
+        registry.register("agent_unparsed", "Lines of agents that could not be read", metrics.unparsed.clone());
+        registry.register("followers", "Connections that follow events now", metrics.followers.clone());
+        registry.register(
+            "follower_lag_events",
+            "How many events behind the head a follower was when written to",
+            metrics.follower_lag.clone(),
+        );
+        registry.register("sessions_awake", "Sessions in memory", metrics.sessions_awake.clone());
+        registry.register("children_alive", "Agent processes alive", metrics.agents_alive.clone());
+        Self { registry, ..metrics }
+    }
+}
+
+impl Metrics {
+    pub fn turn_ended(&self, outcome: Outcome, started: Option<Instant>) {
+        let outcome = match outcome {
+            Outcome::Completed => "completed",
+            Outcome::Stopped => "stopped",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Failed => "failed",
+        };
+        self.turns_ended.get_or_create(&OutcomeLabel { outcome }).inc();
+        if let Some(started) = started {
+            self.turn_seconds.observe(started.elapsed().as_secs_f64());
+        }
+    }
+
+    /// The exposition text. The log keeps its own counts; they are written beside ours.
+    pub fn render(&self, log: &Arc<Stats>, pending: usize) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        let end = text.trim_end().strip_suffix("# EOF").unwrap_or(&text).len();
+        text.truncate(end);
+        let mut counter = |name: &str, help: &str, value: u64| {
+            let _ = write!(
+                text,
+                "# HELP turnloom_{name} {help}.\n# TYPE turnloom_{name} counter\nturnloom_{name}_total {value}\n"
+            );
+        };
+        counter("events", "Events committed", log.events());
+        counter("commits", "Transactions committed", log.commits());
+        counter("appends", "Appends committed", log.writes());
+        let _ = write!(
+            text,
+            "# HELP turnloom_appends_pending Appends that wait for a commit.\n# TYPE turnloom_appends_pending gauge\n\
+             turnloom_appends_pending {pending}\n# HELP turnloom_commit_appends How many appends shared a commit.\n\
+             # TYPE turnloom_commit_appends histogram\n"
+        );
+        let mut below = 0;
+        for (bound, count) in log.group_sizes() {
+            below += count;
+            let _ = writeln!(text, "turnloom_commit_appends_bucket{{le=\"{bound}\"}} {below}");
+        }
+        let _ = write!(
+            text,
+            "turnloom_commit_appends_bucket{{le=\"+Inf\"}} {0}\nturnloom_commit_appends_sum {1}\nturnloom_commit_appends_count {0}\n# EOF\n",
+            log.commits(),
+            log.writes(),
+        );
+        text
+    }
+}

@@ -1,0 +1,109 @@
+//! The runtimes on this machine: which program each needs, whether it is there, how it is started. What an agent says is read in
+//! `turnloom_core::runtime`.
+
+pub mod mock;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
+use tokio_util::task::TaskTracker;
+use turnloom_core::runtime::{Capabilities, Opening, Protocol};
+use turnloom_core::session::StartFailure;
+
+use crate::process::{self, Spawner};
+
+/// An agent that runs, and the language it speaks.
+pub struct Running {
+    pub agent: process::Agent,
+    pub protocol: Box<dyn Protocol>,
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+pub type Starting<'a> = Pin<Box<dyn Future<Output = Result<Running, StartFailure>> + Send + 'a>>;
+
+/// What agents are started with.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    pub spawner: Spawner,
+    pub tracker: TaskTracker,
+    pub max_line_bytes: usize,
+}
+
+/// One kind of agent.
+pub trait Runtime: Send + Sync + std::fmt::Debug {
+    fn id(&self) -> &'static str;
+
+    fn info(&self) -> AgentInfo;
+
+    fn capabilities(&self) -> Capabilities;
+
+    /// Parameters of a session that only this runtime understands.
+    fn own_params(&self) -> &'static [&'static str];
+
+    /// How long an agent without work is kept.
+    fn idle_ms(&self) -> i64;
+
+    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a>;
+}
+
+/// What a client may know of a runtime.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AgentInfo {
+    pub id: String,
+    pub name: String,
+    pub installed: bool,
+    pub version: Option<String>,
+    pub capabilities: Capabilities,
+    /// What keeps it from working.
+    pub problem: Option<String>,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+/// All of them.
+#[derive(Debug, Clone)]
+pub struct Runtimes(Arc<BTreeMap<&'static str, Box<dyn Runtime>>>);
+
+impl Runtimes {
+    pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Self {
+        Self(Arc::new(runtimes.into_iter().map(|runtime| (runtime.id(), runtime)).collect()))
+    }
+
+    pub fn get(&self, id: &str) -> Option<&dyn Runtime> {
+        self.0.get(id).map(AsRef::as_ref)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &dyn Runtime> {
+        self.0.values().map(AsRef::as_ref)
+    }
+}
+
+/// The failure to start a program, in the words of the log.
+pub fn start_failure(runtime: &str, error: &process::Error) -> StartFailure {
+    let code = match error {
+        process::Error::ProgramNotFound { .. } => "agent_not_found",
+        process::Error::NotExecutable { .. } => "agent_not_executable",
+        process::Error::WorkingDirectory { .. } => "cwd_unusable",
+        process::Error::SpawnerEnded => "shutting_down",
+        process::Error::Spawn { .. }
+        | process::Error::Guard { .. }
+        | process::Error::InputClosed
+        | process::Error::InputBroken { .. }
+        | process::Error::InputFull { .. } => "agent_start_failed",
+    };
+    StartFailure {
+        message: format!("{runtime} could not be started: {error}"),
+        code: code.to_owned(),
+        fix: Some("run `turnloom doctor`".to_owned()),
+    }
+}

@@ -1,0 +1,384 @@
+//! The one task that owns a session: it alone appends to its log and alone speaks with its agent. It decides nothing; it moves inputs into the
+//! machine, facts into the log, and effects into the world, in that order.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use turnloom_core::event::{Envelope, Event, Part};
+use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::runtime::{self, Opening, Order, Protocol};
+use turnloom_core::session::{Effect, Input, Machine, Output, ReplyTo};
+use turnloom_core::time::Timestamp;
+
+use super::create::PAGE;
+use super::{Answer, Error, Request, Sessions, now};
+use crate::log::{self, Append, BlobRange, Epoch, Log, ReadRange, SessionRow, Sync, Tail};
+use crate::process::{self, Line};
+use crate::runtime::Running;
+
+/// Wishes handled before the next append. They share its sync; more would make the first of them wait.
+const WISHES_PER_APPEND: usize = 32;
+
+pub(super) struct Actor {
+    sessions: Sessions,
+    row: SessionRow,
+    requests: mpsc::Receiver<Request>,
+}
+
+impl Actor {
+    pub(super) fn new(sessions: Sessions, row: SessionRow, requests: mpsc::Receiver<Request>) -> Self {
+        Self { sessions, row, requests }
+    }
+
+    pub(super) async fn run(self) {
+        let Actor { sessions, row, mut requests } = self;
+        let id = row.id.clone();
+        let failure = match Session::load(sessions.clone(), row).await {
+            Ok(mut session) => {
+                let failure = session.serve(&mut requests).await.err();
+                // Whoever wakes the session next must find its old agent gone.
+                if let Some(agent) = session.agent.take() {
+                    agent.process.handle.kill();
+                    agent.process.handle.wait().await;
+                }
+                failure
+            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = &failure {
+            tracing::error!(session = %id, %error, "the session cannot go on");
+        }
+        // Off the list first: whoever knocks from here on wakes a new actor. Who knocked before is sent there.
+        sessions.lock().remove(&id);
+        requests.close();
+        while let Some(Request { command, answer }) = requests.recv().await {
+            let answered = match &failure {
+                Some(Error::Log(error)) => answer.send(Answer::Failed(error.clone())),
+                Some(_) => answer.send(Answer::Failed(log::Error::Closed)),
+                None => answer.send(Answer::NotTaken(command)),
+            };
+            drop(answered);
+        }
+    }
+}
+
+/// A session that is awake.
+struct Session {
+    sessions: Sessions,
+    id: SessionId,
+    machine: Machine,
+    epoch: Epoch,
+    /// Keeps recent events in memory for whoever follows.
+    _tail: Tail,
+    agent: Option<RunningAgent>,
+    waiting: std::collections::HashMap<ReplyTo, oneshot::Sender<Answer>>,
+    next_reply: ReplyTo,
+    turn_started: Option<Instant>,
+}
+
+struct RunningAgent {
+    process: process::Agent,
+    protocol: Box<dyn Protocol>,
+    /// Its output has ended; only its exit is still to come.
+    silent: bool,
+}
+
+/// What woke the session.
+enum Woken {
+    Wish(Request),
+    Nobody,
+    Lines(usize),
+    Written(Result<(), process::Error>),
+    Exited(process::Exit),
+    Deadline,
+    Shutdown,
+    Idle,
+}
+
+impl Session {
+    async fn load(sessions: Sessions, row: SessionRow) -> Result<Self, Error> {
+        let id = row.id.clone();
+        let claim = sessions.log().claim(&id).await?;
+        let mut state = turnloom_core::session::State::default();
+        let mut after = Seq::ZERO;
+        while after < claim.head {
+            let page = sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for record in &page {
+                match record.decode() {
+                    Ok(envelope) => state.apply(&envelope),
+                    Err(error) => return Err(Error::Invalid(format!("event {} is unreadable: {error}", record.seq))),
+                }
+            }
+        }
+        let machine = sessions.machine(id.clone(), &row.runtime, row.params, state)?;
+        let tail = sessions.log().hold(&id);
+        let mut session = Self {
+            sessions,
+            id,
+            machine,
+            epoch: claim.epoch,
+            _tail: tail,
+            agent: None,
+            waiting: std::collections::HashMap::new(),
+            next_reply: 0,
+            turn_started: None,
+        };
+        let mut out = Output::default();
+        session.machine.recover(now(), &mut out);
+        session.carry_out(out).await?;
+        Ok(session)
+    }
+
+    async fn serve(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<(), Error> {
+        let shutdown = self.sessions.0.shutdown.clone();
+        let linger = Duration::from_secs(self.sessions.0.config.linger_seconds.into());
+        let mut lines = Vec::new();
+        loop {
+            let leaving = self.machine.can_leave() && self.agent.is_none();
+            if leaving && (self.machine.is_shutting_down() || self.machine.state().is_archived()) && requests.is_empty()
+            {
+                return Ok(());
+            }
+            let deadline = self.machine.next_deadline();
+            let woken = tokio::select! {
+                biased;
+                () = shutdown.cancelled(), if !self.machine.is_shutting_down() => Woken::Shutdown,
+                request = requests.recv() => request.map_or(Woken::Nobody, Woken::Wish),
+                woken = listen(&mut self.agent, &mut lines) => woken,
+                () = sleep_until(deadline) => Woken::Deadline,
+                () = tokio::time::sleep(linger), if leaving => Woken::Idle,
+            };
+            let at = now();
+            let mut out = Output::default();
+            match woken {
+                Woken::Wish(request) => self.wishes(request, requests, at, &mut out),
+                Woken::Lines(0) => {
+                    if let Some(agent) = &mut self.agent {
+                        agent.silent = true;
+                    }
+                }
+                Woken::Lines(_) => self.hear(lines.drain(..), at, &mut out),
+                Woken::Written(Ok(())) => {}
+                // Its exit says why, and it is on its way.
+                Woken::Written(Err(error)) => {
+                    tracing::debug!(session = %self.id, %error, "the agent's input is broken");
+                    if let Some(agent) = &mut self.agent {
+                        agent.process.input.close();
+                    }
+                }
+                Woken::Exited(exit) => {
+                    self.agent = None;
+                    let description = describe(&exit);
+                    self.machine.handle(Input::Exited { exit_code: exit.code, description }, at, &mut out);
+                }
+                Woken::Deadline => self.machine.handle(Input::Tick, at, &mut out),
+                Woken::Shutdown => self.machine.handle(Input::Shutdown, at, &mut out),
+                Woken::Idle | Woken::Nobody => return Ok(()),
+            }
+            self.carry_out(out).await?;
+        }
+    }
+
+    /// Takes what waits, up to a bound: all of it shares one append.
+    fn wishes(&mut self, first: Request, requests: &mut mpsc::Receiver<Request>, at: Timestamp, out: &mut Output) {
+        let more = std::iter::from_fn(|| requests.try_recv().ok()).take(WISHES_PER_APPEND);
+        for Request { command, answer } in std::iter::once(first).chain(more) {
+            let reply_to = self.next_reply;
+            self.next_reply += 1;
+            self.waiting.insert(reply_to, answer);
+            self.machine.handle(Input::Wish { command, reply_to }, at, out);
+        }
+    }
+
+    fn hear(&mut self, lines: impl Iterator<Item = Line>, at: Timestamp, out: &mut Output) {
+        let Some(agent) = &mut self.agent else { return };
+        let mut said = runtime::Output::default();
+        for line in lines {
+            let line = match &line {
+                Line::Text(text) => runtime::Line::Text(text),
+                Line::TooLong { size, sha256, head } => runtime::Line::TooLong { size: *size, sha256, head },
+            };
+            agent.protocol.line(line, &mut said);
+        }
+        self.pass_on(said, at, out);
+    }
+
+    /// Moves what a protocol wants: bytes to the agent, reports to the machine.
+    fn pass_on(&mut self, said: runtime::Output, at: Timestamp, out: &mut Output) {
+        if let Some(agent) = self.agent.as_mut().filter(|_| !said.bytes.is_empty())
+            && let Err(error) = agent.process.input.queue(&said.bytes)
+        {
+            tracing::warn!(session = %self.id, %error, "an agent could not be told something");
+            agent.process.handle.kill();
+        }
+        for report in said.reports {
+            self.machine.handle(Input::Report(report), at, out);
+        }
+    }
+
+    /// Makes facts durable, then does what follows from them. What follows may lead to more facts.
+    async fn carry_out(&mut self, out: Output) -> Result<(), Error> {
+        let mut next = Some(out);
+        while let Some(mut out) = next.take() {
+            self.append(&mut out).await?;
+            let mut after = Output::default();
+            for effect in std::mem::take(&mut out.effects) {
+                self.perform(effect, &mut after).await?;
+            }
+            if !after.facts.is_empty() || !after.effects.is_empty() {
+                next = Some(after);
+            }
+        }
+        Ok(())
+    }
+
+    async fn append(&mut self, out: &mut Output) -> Result<(), Error> {
+        let (Some(first), Some(last)) = (out.facts.first(), out.facts.last()) else { return Ok(()) };
+        let (expected_head, at) = (Seq(first.seq.0 - 1), last.ts);
+        self.count(&out.facts);
+        let append = Append {
+            session: self.id.clone(),
+            epoch: self.epoch,
+            expected_head,
+            records: out.facts.iter().map(Envelope::encode).collect(),
+            blobs: std::mem::take(&mut out.blobs),
+            summary: self.machine.state().summary(),
+            at,
+            sync: if out.facts.iter().any(must_be_synced) { Sync::Now } else { Sync::Lazy },
+        };
+        self.sessions.log().append(append).await?;
+        Ok(())
+    }
+
+    fn count(&mut self, facts: &[Envelope]) {
+        let metrics = &self.sessions.0.metrics;
+        for fact in facts {
+            match &fact.event {
+                Event::TurnStarted(_) => {
+                    metrics.turns_started.inc();
+                    self.turn_started = Some(Instant::now());
+                }
+                Event::Done(done) => metrics.turn_ended(done.outcome, self.turn_started.take()),
+                Event::AgentUnparsed(_) => {
+                    metrics.unparsed.inc();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn perform(&mut self, effect: Effect, after: &mut Output) -> Result<(), Error> {
+        match effect {
+            Effect::Reply { to, outcome } => {
+                if let Some(answer) = self.waiting.remove(&to) {
+                    // The client may have gone; the fact stays.
+                    drop(answer.send(Answer::Outcome(outcome)));
+                }
+            }
+            Effect::Start(opening) => self.start(opening, after).await,
+            Effect::Order(order) => {
+                let order = with_content(self.sessions.log(), order).await?;
+                let mut said = runtime::Output::default();
+                if let Some(agent) = &mut self.agent {
+                    agent.protocol.order(&order, &mut said);
+                }
+                self.pass_on(said, now(), after);
+            }
+            Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
+            Effect::Kill => self.agent.iter().for_each(|agent| agent.process.handle.kill()),
+        }
+        Ok(())
+    }
+
+    async fn start(&mut self, opening: Opening, after: &mut Output) {
+        let sessions = self.sessions.clone();
+        let started = match sessions.runtime(self.machine.runtime()) {
+            Ok(runtime) => runtime.start(&opening, &sessions.0.workshop).await,
+            Err(error) => Err(turnloom_core::session::StartFailure {
+                message: error.to_string(),
+                code: "unknown_runtime".to_owned(),
+                fix: None,
+            }),
+        };
+        match started {
+            Ok(Running { agent, mut protocol }) => {
+                let mut said = runtime::Output::default();
+                protocol.open(&opening, &mut said);
+                self.agent = Some(RunningAgent { process: agent, protocol, silent: false });
+                self.pass_on(said, now(), after);
+            }
+            Err(failure) => self.machine.handle(Input::StartFailed(failure), now(), after),
+        }
+    }
+}
+
+/// Whatever comes from the agent, and the flushing of what goes to it. Without an agent, nothing ever does.
+async fn listen(agent: &mut Option<RunningAgent>, lines: &mut Vec<Line>) -> Woken {
+    let Some(RunningAgent { process, silent, .. }) = agent else { return std::future::pending().await };
+    let waiting = process.input.is_waiting();
+    tokio::select! {
+        count = process.output.next_batch(lines), if !*silent => Woken::Lines(count),
+        written = process.input.flush(), if waiting => Woken::Written(written),
+        exit = process.handle.wait(), if *silent => Woken::Exited(exit),
+    }
+}
+
+/// Brings back the content that left a message for a blob: an agent needs all of it.
+async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
+    let messages: Vec<&mut runtime::Prompt> = match &mut order {
+        Order::Prompt { messages, .. } => messages.iter_mut().collect(),
+        Order::Steer { message, .. } => vec![message],
+        Order::Interrupt
+        | Order::Answer { .. }
+        | Order::SetModel { .. }
+        | Order::SetMode { .. }
+        | Order::Compact { .. }
+        | Order::Rollback { .. }
+        | Order::Close => return Ok(order),
+    };
+    for part in messages.into_iter().flat_map(|message| &mut message.content) {
+        if let Part::Image { data: data @ None, blob: Some(blob), .. } = part {
+            let slice = log.blob(&blob.id, BlobRange::default()).await?;
+            *data = slice.map(|slice| String::from_utf8_lossy(&slice.bytes).into_owned());
+        }
+    }
+    Ok(order)
+}
+
+async fn sleep_until(deadline: Option<Timestamp>) {
+    match deadline {
+        None => std::future::pending().await,
+        Some(deadline) => {
+            let ms = deadline.millis().saturating_sub(now().millis());
+            tokio::time::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0))).await;
+        }
+    }
+}
+
+/// What people act on is on the disk before they see it, also where the rest is left to the operating system.
+fn must_be_synced(fact: &Envelope) -> bool {
+    matches!(
+        fact.event,
+        Event::Done(_)
+            | Event::PermissionRequest(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequest(_)
+            | Event::QuestionResolved(_)
+            | Event::Interrupt(_)
+            | Event::InterruptResolved(_)
+    )
+}
+
+fn describe(exit: &process::Exit) -> String {
+    let how = match (exit.code, exit.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "it was gone".to_owned(),
+    };
+    match exit.stderr_tail.trim() {
+        "" => how,
+        stderr => format!("{how}; it said: {stderr}"),
+    }
+}

@@ -1,0 +1,207 @@
+//! The sessions of this daemon: one actor for each that is awake, none for those that rest. Whoever wants something of a session asks here; whoever
+//! wants to read one asks the log.
+
+mod actor;
+mod create;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use turnloom_core::command::{Command, Refusal, Reply};
+use turnloom_core::id::SessionId;
+use turnloom_core::time::Timestamp;
+
+pub use self::create::{Fork, NewSession};
+use crate::config::Config;
+use crate::log::{self, Log, SessionRow};
+use crate::metrics::Metrics;
+use crate::runtime::{Runtimes, Workshop};
+
+/// Wishes that may wait for one session. More than this at once is a client gone wrong, and it is told so.
+const MAX_WAITING_WISHES: usize = 64;
+
+/// Why something could not be done with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Log(#[from] log::Error),
+    #[error("there is no runtime {name:?}; there are {}", known.join(", "))]
+    UnknownRuntime { name: String, known: Vec<String> },
+    #[error("session {0} exists and was created differently; choose another session_id")]
+    Conflict(SessionId),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("too many requests wait for this session; try again in a second")]
+    Overloaded,
+    #[error("the daemon is shutting down")]
+    ShuttingDown,
+}
+
+/// The registry. Cloning shares it.
+#[derive(Debug, Clone)]
+pub struct Sessions(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    log: Log,
+    runtimes: Runtimes,
+    workshop: Workshop,
+    config: Config,
+    metrics: Arc<Metrics>,
+    awake: Mutex<HashMap<SessionId, mpsc::Sender<Request>>>,
+    tracker: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+/// A wish on its way to an actor.
+#[derive(Debug)]
+struct Request {
+    command: Command,
+    answer: oneshot::Sender<Answer>,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Outcome(Result<Reply, Refusal>),
+    /// The actor was leaving and did nothing with it.
+    NotTaken(Command),
+    /// The actor could not go on.
+    Failed(log::Error),
+}
+
+impl Sessions {
+    pub fn new(log: Log, runtimes: Runtimes, workshop: Workshop, config: Config, metrics: Arc<Metrics>) -> Self {
+        Self(Arc::new(Inner {
+            log,
+            runtimes,
+            workshop,
+            config,
+            metrics,
+            awake: Mutex::default(),
+            tracker: TaskTracker::new(),
+            shutdown: CancellationToken::new(),
+        }))
+    }
+
+    pub fn log(&self) -> &Log {
+        &self.0.log
+    }
+
+    pub fn runtimes(&self) -> &Runtimes {
+        &self.0.runtimes
+    }
+
+    pub fn awake(&self) -> usize {
+        self.lock().len()
+    }
+
+    pub async fn row(&self, id: &SessionId) -> Result<SessionRow, Error> {
+        let row = self.0.log.session(id).await?;
+        row.ok_or_else(|| log::Error::NotFound(id.clone()).into())
+    }
+
+    /// Grants or refuses a wish, waking the session if it rests. When this returns, the facts are durable.
+    pub async fn wish(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
+        let mut command = command;
+        loop {
+            let actor = self.wake(id).await?;
+            let (answer, outcome) = oneshot::channel();
+            match actor.try_send(Request { command, answer }) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(_)) => return Err(Error::Overloaded),
+                Err(mpsc::error::TrySendError::Closed(request)) => {
+                    // It left between our look and our knock.
+                    command = request.command;
+                    self.forget(id, &actor);
+                    continue;
+                }
+            }
+            match outcome.await {
+                Ok(Answer::Outcome(outcome)) => return Ok(outcome?),
+                Ok(Answer::NotTaken(returned)) => command = returned,
+                Ok(Answer::Failed(error)) => return Err(error.into()),
+                Err(_) => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
+    /// Removes a session, its facts and its blobs, once it has come to rest.
+    pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
+        self.wish(id, Command { by, wish: turnloom_core::command::Wish::Archive }).await?;
+        let actor = self.lock().get(id).cloned();
+        if let Some(actor) = actor {
+            // An archived session leaves as soon as its agent has ended.
+            actor.closed().await;
+        }
+        self.0.log.delete(id).await?;
+        Ok(())
+    }
+
+    /// Settles what an earlier daemon left open, and goes on with what it had accepted.
+    pub async fn recover(&self) -> Result<usize, Error> {
+        let unsettled = self.0.log.unsettled().await?;
+        for id in &unsettled {
+            self.wake(id).await?;
+        }
+        Ok(unsettled.len())
+    }
+
+    /// Ends every session politely: turns are interrupted, agents end, everything is written.
+    pub async fn shut_down(&self) {
+        self.0.shutdown.cancel();
+        self.0.tracker.close();
+        self.0.tracker.wait().await;
+    }
+
+    async fn wake(&self, id: &SessionId) -> Result<mpsc::Sender<Request>, Error> {
+        if let Some(actor) = self.lock().get(id) {
+            return Ok(actor.clone());
+        }
+        if self.0.shutdown.is_cancelled() {
+            return Err(Error::ShuttingDown);
+        }
+        let row = self.row(id).await?;
+        self.runtime(&row.runtime)?;
+        let mut awake = self.lock();
+        if let Some(actor) = awake.get(id) {
+            return Ok(actor.clone());
+        }
+        let (sender, requests) = mpsc::channel(MAX_WAITING_WISHES);
+        awake.insert(id.clone(), sender.clone());
+        let actor = actor::Actor::new(self.clone(), row, requests);
+        self.0.tracker.spawn(actor.run());
+        Ok(sender)
+    }
+
+    fn runtime(&self, name: &str) -> Result<&dyn crate::runtime::Runtime, Error> {
+        self.0.runtimes.get(name).ok_or_else(|| Error::UnknownRuntime {
+            name: name.to_owned(),
+            known: self.0.runtimes.all().map(|runtime| runtime.id().to_owned()).collect(),
+        })
+    }
+
+    /// Takes an actor off the list, unless another stands in its place already.
+    fn forget(&self, id: &SessionId, actor: &mpsc::Sender<Request>) {
+        let mut awake = self.lock();
+        if awake.get(id).is_some_and(|listed| listed.same_channel(actor)) {
+            awake.remove(id);
+        }
+    }
+
+    /// The map is never left half changed, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, mpsc::Sender<Request>>> {
+        self.0.awake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The wall clock, in the form the core takes it.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
