@@ -162,7 +162,7 @@ fn leave_child() {
 
 /// What the process that is left behind does: it takes a session of its own and stays.
 pub fn linger() -> ! {
-    drop(rustix::process::setsid());
+    let _ = rustix::process::setsid();
     loop {
         std::thread::park();
     }
