@@ -24,11 +24,7 @@ pub struct BlobId(String);
 
 impl BlobId {
     pub fn of(content: &[u8]) -> Self {
-        let digest = Sha256::digest(content);
-        Self(digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        }))
+        Self(hex(&Sha256::digest(content)))
     }
 
     /// Accepts a name from outside.
@@ -46,6 +42,14 @@ impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Bytes in lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Content on its way to the store.

@@ -66,9 +66,10 @@ impl Envelope {
         let event = Event::from_parts(&wire.kind, wire.data);
         // A started or ended sub-agent names itself there, not the one who did it.
         let names_itself = matches!(event, Event::SubagentStarted(_) | Event::SubagentEnded(_));
-        let subagent_id = match names_itself || !wire.data.get().contains("\"subagent_id\"") {
-            true => None,
-            false => serde_json::from_str::<Doer>(wire.data.get())?.subagent_id,
+        let subagent_id = if names_itself || !wire.data.get().contains("\"subagent_id\"") {
+            None
+        } else {
+            serde_json::from_str::<Doer>(wire.data.get())?.subagent_id
         };
         Ok(Envelope {
             seq: wire.seq,

@@ -215,7 +215,7 @@ pub trait Protocol: Send {
 const UNPARSED_BYTES: usize = 2 * 1024;
 
 /// The fact that a line could not be read.
-pub fn unparsed(location: &str, error: impl ToString, line: Line<'_>) -> Event {
+pub fn unparsed(location: &str, error: &dyn std::fmt::Display, line: Line<'_>) -> Event {
     let (raw, size, sha256) = match line {
         Line::Text(bytes) => (bytes, bytes.len() as u64, None),
         Line::TooLong { size, sha256, head } => (head, size, Some(sha256.to_owned())),

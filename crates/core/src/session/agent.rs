@@ -19,7 +19,7 @@ impl Machine {
     pub(super) fn report(&mut self, report: Report, at: Timestamp, out: &mut Output) {
         match report {
             Report::Ready { provider_session_id, resumed, reason } => {
-                self.ready(provider_session_id, resumed, reason, at, out)
+                self.ready(provider_session_id, resumed, reason, at, out);
             }
             Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
             Report::Fact { subagent_id, event } => self.fact(subagent_id, event, at, out),

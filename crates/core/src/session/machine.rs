@@ -63,6 +63,7 @@ impl Default for Limits {
 
 /// Everything that can happen to a session.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "an input lives for one call, and most are reports")]
 pub enum Input {
     Wish {
         command: Command,

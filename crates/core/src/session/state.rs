@@ -86,7 +86,7 @@ impl State {
             Event::ModelChanged(changed) => self.model = Some(changed.model.clone()),
             Event::SessionEnded(_) => self.ended = true,
             Event::UserMessage(message) => {
-                self.apply_message(&message.message_id, envelope.turn_id.as_ref(), &message.content)
+                self.apply_message(&message.message_id, envelope.turn_id.as_ref(), &message.content);
             }
             Event::TurnStarted(_) => self.turn.clone_from(&envelope.turn_id),
             Event::Status(status) => self.stopping = status.state == crate::event::Activity::Stopping,

@@ -21,12 +21,12 @@ impl Machine {
                 self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted(receipt)))
             }
             Wish::Stop { turn_id } => Ok(self.stop(turn_id.as_ref(), &by, to, at, out)),
-            Wish::Answer { ask_id, answer } => self.answer(&ask_id, answer, by, at, out).map(Some),
+            Wish::Answer { ask_id, answer } => self.answer(&ask_id, answer, &by, at, out).map(Some),
             Wish::Resume { provider_session_id } => self.resume(provider_session_id, to, at, out),
             Wish::Rollback { turns } => self.rollback(turns, by, to, at, out).map(|()| None),
             Wish::Compact => self.compact(at, out).map(Some),
             Wish::Update { title, model, mode } => self.update(title, model, mode, &by, at, out).map(Some),
-            Wish::Archive => Ok(Some(self.archive(by, at, out))),
+            Wish::Archive => Ok(Some(self.archive(&by, at, out))),
             Wish::Unarchive => Ok(Some(self.unarchive(by, at, out))),
             Wish::Unqueue { message_id } => self.unqueue(&message_id, at, out).map(Some),
             Wish::Reorder { order } => self.reorder(&order, at, out).map(Some),
@@ -100,7 +100,7 @@ impl Machine {
         None
     }
 
-    fn answer(&mut self, ask_id: &AskId, answer: Answer, by: String, at: Timestamp, out: &mut Output) -> Verdict {
+    fn answer(&mut self, ask_id: &AskId, answer: Answer, by: &str, at: Timestamp, out: &mut Output) -> Verdict {
         let Some(ask) = self.state.open.asks.get(ask_id) else {
             let settled = self.state.settled.get(ask_id).cloned();
             return Err(settled.map_or_else(
@@ -127,7 +127,7 @@ impl Machine {
                     tool_name,
                     allowed,
                     reply,
-                    by: by.clone(),
+                    by: by.to_owned(),
                     reason: message,
                     rule,
                     updated_input,
@@ -136,10 +136,10 @@ impl Machine {
             }
             Answer::Question { answers } => {
                 let rejected = answers.is_none().then_some(true);
-                QuestionResolved { ask_id: ask_id.clone(), answers, rejected, by: by.clone(), reason: None }.into()
+                QuestionResolved { ask_id: ask_id.clone(), answers, rejected, by: by.to_owned(), reason: None }.into()
             }
             Answer::Interrupt { value } => {
-                InterruptResolved { interrupt_id: ask_id.clone(), value: Some(value), by: by.clone(), reason: None }
+                InterruptResolved { interrupt_id: ask_id.clone(), value: Some(value), by: by.to_owned(), reason: None }
                     .into()
             }
         };
@@ -272,9 +272,9 @@ impl Machine {
         Ok(Reply::Done)
     }
 
-    fn archive(&mut self, by: String, at: Timestamp, out: &mut Output) -> Reply {
+    fn archive(&mut self, by: &str, at: Timestamp, out: &mut Output) -> Reply {
         if !self.state.archived {
-            self.emit(at, out, SessionUpdated { title: None, archived: Some(true), by: by.clone() });
+            self.emit(at, out, SessionUpdated { title: None, archived: Some(true), by: by.to_owned() });
             if self.state.turn.is_some() {
                 self.begin_stop(at, out, Outcome::Stopped, format!("archived by {by}"), None);
             } else {

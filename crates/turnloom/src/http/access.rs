@@ -21,7 +21,7 @@ use super::problem::Problem;
 pub(super) const COOKIE: &str = "turnloom";
 
 /// How long a login link works.
-const LINK_LIFETIME: Duration = Duration::from_secs(15 * 60);
+const LINK_LIFETIME: Duration = Duration::from_mins(15);
 
 /// Links that may be open at once; the oldest go first.
 const MAX_LINKS: usize = 64;
@@ -93,7 +93,9 @@ impl Access {
 pub fn random_token() -> String {
     let random = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7(), uuid::Uuid::now_v7(), uuid::Uuid::now_v7()];
     let mut hash = Sha256::new();
-    random.iter().for_each(|part| hash.update(part.as_bytes()));
+    for part in random {
+        hash.update(part.as_bytes());
+    }
     hex(&hash.finalize().into())
 }
 
@@ -102,7 +104,7 @@ fn digest(text: &str) -> Digested {
 }
 
 fn hex(bytes: &Digested) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    turnloom_core::blob::hex(bytes)
 }
 
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {

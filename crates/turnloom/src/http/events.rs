@@ -208,7 +208,7 @@ impl Live {
                     // A session that was deleted has no more events, and that is the end.
                     let records = records.ok()?;
                     let behind = self.follower.head().0.saturating_sub(self.follower.cursor().0);
-                    self.app.metrics.follower_lag.observe(behind as f64);
+                    self.app.metrics.follower_lag.observe(f64::from(u32::try_from(behind).unwrap_or(u32::MAX)));
                     let size = records.iter().map(|record| record.json.len() + 64).sum();
                     let mut frame = BytesMut::with_capacity(size);
                     records.iter().filter(|record| self.types.includes(record)).for_each(|record| write_frame(&mut frame, record));

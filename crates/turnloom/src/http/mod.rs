@@ -32,7 +32,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub use self::access::{Access, random_token};
 pub use self::problem::Problem;
-use self::table::{Table, delete, get, patch, post};
+use self::table::{Route, Table, delete, get, patch, post};
 use crate::config::Config;
 use crate::log::Sqlite;
 use crate::metrics::Metrics;
@@ -113,119 +113,120 @@ fn router(app: App, config: &Config) -> Router {
         .with_state(app)
 }
 
+const SSE: &str = "text/event-stream";
+
 fn routes() -> Table {
-    const SSE: &str = "text/event-stream";
     Table::default()
-        .group(
-            "Operations",
-            [
-                get("/health", "Whether the daemon is up; needs no token", operations::health)
-                    .answers::<operations::Health>(200, "It is"),
-                get("/login", "Trade a one-time token for a cookie", access::login)
-                    .query::<access::Login>()
-                    .answers_empty(303, "Signed in; go to the page"),
-                post("/api/login-links", "Make a link that signs a browser in, once", access::login_link)
-                    .answers::<access::LoginLink>(200, "The link"),
-                get("/metrics", "Counters for Prometheus", operations::metrics).answers_as(
-                    200,
-                    "Exposition text",
-                    "text/plain",
-                ),
-                get("/api/openapi.json", "This document", operations::openapi).answers_as(
-                    200,
-                    "OpenAPI 3.1",
-                    "application/json",
-                ),
-                get("/api/docs", "This document, to read", docs::routes).answers_as(200, "A page", "text/html"),
-                get("/", "The front page", docs::front).answers_as(200, "A page", "text/html"),
-            ],
-        )
-        .group(
-            "Sessions",
-            [
-                get("/api/agents", "The runtimes, and whether each is ready", sessions::agents)
-                    .answers::<sessions::Agents>(200, "All of them"),
-                post("/api/sessions", "Create a session", sessions::create)
-                    .body::<sessions::Create>()
-                    .answers::<sessions::SessionView>(201, "Created")
-                    .answers::<sessions::SessionView>(200, "The same request was made before"),
-                get("/api/sessions", "List sessions, newest activity first", sessions::list)
-                    .query::<sessions::ListQuery>()
-                    .answers::<sessions::SessionList>(200, "A page of them"),
-                get("/api/sessions/{id}", "One session", sessions::show).answers::<sessions::SessionView>(200, "It"),
-                patch("/api/sessions/{id}", "Change title, model or mode", sessions::update)
-                    .body::<sessions::Update>()
-                    .answers::<sessions::SessionView>(200, "As it is now"),
-                delete("/api/sessions/{id}", "Archive a session, or remove it for good", sessions::remove)
-                    .query::<sessions::RemoveQuery>()
-                    .answers::<sessions::SessionView>(200, "Archived")
-                    .answers_empty(204, "Removed"),
-                post("/api/sessions/{id}/unarchive", "Bring a session back", sessions::unarchive)
-                    .answers::<sessions::SessionView>(200, "As it is now"),
-                post("/api/sessions/{id}/message", "Send a message", messages::send)
-                    .body::<messages::Send>()
-                    .answers::<turnloom_core::command::Receipt>(202, "Accepted, and durable"),
-                post("/api/sessions/{id}/turn", "Send a message and follow its turn", turns::send_and_follow)
-                    .body::<messages::Send>()
-                    .answers_as(200, "`accepted`, then the turn's events until `done`", SSE),
-                post("/api/sessions/{id}/stop", "Stop the turn", sessions::stop)
-                    .body::<sessions::Stop>()
-                    .answers::<sessions::Stopped>(200, "The turn is settled"),
-                post("/api/sessions/{id}/resume", "Start the agent with its conversation", sessions::resume)
-                    .body::<sessions::Resume>()
-                    .answers::<sessions::SessionView>(200, "The log says whether it remembers"),
-                post("/api/sessions/{id}/fork", "Make a session that begins with a copy of this one", sessions::fork)
-                    .body::<sessions::Fork>()
-                    .answers::<sessions::SessionView>(201, "The new session"),
-                post("/api/sessions/{id}/rollback", "Take back the last turns", sessions::rollback)
-                    .body::<sessions::Rollback>()
-                    .answers::<sessions::SessionView>(200, "As it is now"),
-                post("/api/sessions/{id}/compact", "Compact the history", sessions::compact)
-                    .answers::<sessions::Accepted>(202, "It runs as a turn"),
-                get("/api/sessions/{id}/queue", "The messages that wait", sessions::queue)
-                    .answers::<sessions::Queue>(200, "In order"),
-                patch("/api/sessions/{id}/queue", "Change the order", sessions::reorder)
-                    .body::<sessions::Reorder>()
-                    .answers::<sessions::Queue>(200, "In the new order"),
-                delete("/api/sessions/{id}/queue/{message_id}", "Take a message out", sessions::unqueue)
-                    .answers::<sessions::Queue>(200, "What still waits"),
-            ],
-        )
-        .group(
-            "Events",
-            [
-                get("/api/sessions/{id}/events", "Read or follow the log", events::events)
-                    .query::<events::EventsQuery>()
-                    .answers::<events::EventPage>(200, "A page (`Accept: application/json`), or a stream")
-                    .answers_as(200, "A page (`Accept: application/json`), or a stream", SSE),
-                get("/api/ws", "The same over one WebSocket", websocket::upgrade).answers_empty(101, "Upgraded"),
-                get("/api/blobs/{blob_id}", "What was too large for an event; takes ranges", blobs::blob)
-                    .answers_as(200, "All of it", "application/octet-stream")
-                    .answers_as(206, "A part of it", "application/octet-stream"),
-            ],
-        )
-        .group(
-            "Asks",
-            [
-                get("/api/asks", "Everything that waits for a person, oldest first", asks::list)
-                    .answers::<asks::Asks>(200, "All of it"),
-                post("/api/sessions/{id}/permissions/{ask_id}", "Allow or reject", asks::permission)
-                    .body::<asks::Permission>()
-                    .answers::<asks::Resolved>(200, "Settled by you"),
-                post("/api/sessions/{id}/questions/{ask_id}", "Answer", asks::question)
-                    .body::<asks::Answers>()
-                    .answers::<asks::Resolved>(200, "Settled by you"),
-                post("/api/sessions/{id}/questions/{ask_id}/reject", "Do not answer", asks::reject_question)
-                    .answers::<asks::Resolved>(200, "Settled by you"),
-                post(
-                    "/api/sessions/{id}/interrupt/{interrupt_id}",
-                    "Give the value that is waited for",
-                    asks::interrupt,
-                )
-                .body::<asks::Value>()
-                .answers::<asks::Resolved>(200, "Settled by you"),
-            ],
-        )
+        .group("Operations", operation_routes())
+        .group("Sessions", session_routes())
+        .group("Events", event_routes())
+        .group("Asks", ask_routes())
+}
+
+fn operation_routes() -> Vec<Route> {
+    vec![
+        get("/health", "Whether the daemon is up; needs no token", operations::health)
+            .answers::<operations::Health>(200, "It is"),
+        get("/login", "Trade a one-time token for a cookie", access::login)
+            .query::<access::Login>()
+            .answers_empty(303, "Signed in; go to the page"),
+        post("/api/login-links", "Make a link that signs a browser in, once", access::login_link)
+            .answers::<access::LoginLink>(200, "The link"),
+        get("/metrics", "Counters for Prometheus", operations::metrics).answers_as(
+            200,
+            "Exposition text",
+            "text/plain",
+        ),
+        get("/api/openapi.json", "This document", operations::openapi).answers_as(
+            200,
+            "OpenAPI 3.1",
+            "application/json",
+        ),
+        get("/api/docs", "This document, to read", docs::routes).answers_as(200, "A page", "text/html"),
+        get("/", "The front page", docs::front).answers_as(200, "A page", "text/html"),
+    ]
+}
+
+fn session_routes() -> Vec<Route> {
+    vec![
+        get("/api/agents", "The runtimes, and whether each is ready", sessions::agents)
+            .answers::<sessions::Agents>(200, "All of them"),
+        post("/api/sessions", "Create a session", sessions::create)
+            .body::<sessions::Create>()
+            .answers::<sessions::SessionView>(201, "Created")
+            .answers::<sessions::SessionView>(200, "The same request was made before"),
+        get("/api/sessions", "List sessions, newest activity first", sessions::list)
+            .query::<sessions::ListQuery>()
+            .answers::<sessions::SessionList>(200, "A page of them"),
+        get("/api/sessions/{id}", "One session", sessions::show).answers::<sessions::SessionView>(200, "It"),
+        patch("/api/sessions/{id}", "Change title, model or mode", sessions::update)
+            .body::<sessions::Update>()
+            .answers::<sessions::SessionView>(200, "As it is now"),
+        delete("/api/sessions/{id}", "Archive a session, or remove it for good", sessions::remove)
+            .query::<sessions::RemoveQuery>()
+            .answers::<sessions::SessionView>(200, "Archived")
+            .answers_empty(204, "Removed"),
+        post("/api/sessions/{id}/unarchive", "Bring a session back", sessions::unarchive)
+            .answers::<sessions::SessionView>(200, "As it is now"),
+        post("/api/sessions/{id}/message", "Send a message", messages::send)
+            .body::<messages::Send>()
+            .answers::<turnloom_core::command::Receipt>(202, "Accepted, and durable"),
+        post("/api/sessions/{id}/turn", "Send a message and follow its turn", turns::send_and_follow)
+            .body::<messages::Send>()
+            .answers_as(200, "`accepted`, then the turn's events until `done`", SSE),
+        post("/api/sessions/{id}/stop", "Stop the turn", sessions::stop)
+            .body::<sessions::Stop>()
+            .answers::<sessions::Stopped>(200, "The turn is settled"),
+        post("/api/sessions/{id}/resume", "Start the agent with its conversation", sessions::resume)
+            .body::<sessions::Resume>()
+            .answers::<sessions::SessionView>(200, "The log says whether it remembers"),
+        post("/api/sessions/{id}/fork", "Make a session that begins with a copy of this one", sessions::fork)
+            .body::<sessions::Fork>()
+            .answers::<sessions::SessionView>(201, "The new session"),
+        post("/api/sessions/{id}/rollback", "Take back the last turns", sessions::rollback)
+            .body::<sessions::Rollback>()
+            .answers::<sessions::SessionView>(200, "As it is now"),
+        post("/api/sessions/{id}/compact", "Compact the history", sessions::compact)
+            .answers::<sessions::Accepted>(202, "It runs as a turn"),
+        get("/api/sessions/{id}/queue", "The messages that wait", sessions::queue)
+            .answers::<sessions::Queue>(200, "In order"),
+        patch("/api/sessions/{id}/queue", "Change the order", sessions::reorder)
+            .body::<sessions::Reorder>()
+            .answers::<sessions::Queue>(200, "In the new order"),
+        delete("/api/sessions/{id}/queue/{message_id}", "Take a message out", sessions::unqueue)
+            .answers::<sessions::Queue>(200, "What still waits"),
+    ]
+}
+
+fn event_routes() -> Vec<Route> {
+    vec![
+        get("/api/sessions/{id}/events", "Read or follow the log", events::events)
+            .query::<events::EventsQuery>()
+            .answers::<events::EventPage>(200, "A page (`Accept: application/json`), or a stream")
+            .answers_as(200, "A page (`Accept: application/json`), or a stream", SSE),
+        get("/api/ws", "The same over one WebSocket", websocket::upgrade).answers_empty(101, "Upgraded"),
+        get("/api/blobs/{blob_id}", "What was too large for an event; takes ranges", blobs::blob)
+            .answers_as(200, "All of it", "application/octet-stream")
+            .answers_as(206, "A part of it", "application/octet-stream"),
+    ]
+}
+
+fn ask_routes() -> Vec<Route> {
+    vec![
+        get("/api/asks", "Everything that waits for a person, oldest first", asks::list)
+            .answers::<asks::Asks>(200, "All of it"),
+        post("/api/sessions/{id}/permissions/{ask_id}", "Allow or reject", asks::permission)
+            .body::<asks::Permission>()
+            .answers::<asks::Resolved>(200, "Settled by you"),
+        post("/api/sessions/{id}/questions/{ask_id}", "Answer", asks::question)
+            .body::<asks::Answers>()
+            .answers::<asks::Resolved>(200, "Settled by you"),
+        post("/api/sessions/{id}/questions/{ask_id}/reject", "Do not answer", asks::reject_question)
+            .answers::<asks::Resolved>(200, "Settled by you"),
+        post("/api/sessions/{id}/interrupt/{interrupt_id}", "Give the value that is waited for", asks::interrupt)
+            .body::<asks::Value>()
+            .answers::<asks::Resolved>(200, "Settled by you"),
+    ]
 }
 
 async fn not_found() -> Problem {

@@ -9,31 +9,49 @@ use turnloom_core::command::Refusal;
 
 use crate::{log, session};
 
-/// What a client reads when something was refused or failed.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+/// Something that was refused or failed.
+#[derive(Debug, Clone)]
 pub struct Problem {
+    status: StatusCode,
+    /// A stable word.
+    code: String,
+    detail: String,
+    more: Map<String, Value>,
+}
+
+/// What a client reads of it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct Document<'a> {
     /// A URI reference for the kind of problem.
     #[serde(rename = "type")]
-    pub kind: String,
-    pub title: String,
-    pub status: u16,
-    pub detail: String,
+    kind: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
     /// A stable word.
-    pub code: String,
+    code: &'a str,
     #[serde(flatten)]
-    pub more: Map<String, Value>,
+    more: &'a Map<String, Value>,
+}
+
+impl Serialize for Problem {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let document = Document {
+            kind: format!("/api/docs#{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            code: &self.code,
+            more: &self.more,
+        };
+        document.serialize(serializer)
+    }
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
-        Self {
-            kind: format!("/api/docs#{code}"),
-            title: status.canonical_reason().unwrap_or("Error").to_owned(),
-            status: status.as_u16(),
-            detail: detail.into(),
-            code: code.to_owned(),
-            more: Map::new(),
-        }
+        Self { status, code: code.to_owned(), detail: detail.into(), more: Map::new() }
     }
 
     pub fn invalid(detail: impl Into<String>) -> Self {
@@ -49,7 +67,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status;
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE || status == StatusCode::TOO_MANY_REQUESTS {

@@ -1,4 +1,4 @@
-//! The table of routes. A route cannot exist without its entry, so the OpenAPI document cannot forget one.
+//! The table of routes. A route cannot exist without its entry, so the `OpenAPI` document cannot forget one.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::App;
-use super::problem::Problem;
+use super::problem::Document;
 
 /// One route and what the document says of it.
 pub(super) struct Route {
@@ -113,7 +113,7 @@ impl Route {
             // Two forms of one status (a page and a stream) are two media types of one response.
             merge(responses.entry(status.to_string()).or_insert_with(|| json!({})), response);
         }
-        let problem = generator.subschema_for::<Problem>().to_value();
+        let problem = generator.subschema_for::<Document<'_>>().to_value();
         responses.insert(
             "default".to_owned(),
             json!({ "description": "A problem document", "content": { "application/problem+json": { "schema": problem } } }),
@@ -155,7 +155,7 @@ impl Table {
 
     pub(super) fn openapi(&self) -> Value {
         let mut settings = SchemaSettings::draft2020_12();
-        "/components/schemas".clone_into(&mut settings.definitions_path.to_mut());
+        settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
         let mut generator = settings.into_generator();
         let mut paths: Map<String, Value> = Map::new();

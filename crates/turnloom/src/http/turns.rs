@@ -29,7 +29,7 @@ pub(super) async fn send_and_follow(
     let is_new =
         since.iter().filter_map(|record| record.decode().ok()).any(|envelope| names(&envelope, &receipt.message_id));
     let follower = app.sessions.log().follow(&id, if is_new { before } else { Seq::ZERO });
-    let turn = Turn {
+    let turn = FollowedTurn {
         app: app.clone(),
         follower,
         message_id: receipt.message_id.clone(),
@@ -50,7 +50,7 @@ fn names(envelope: &Envelope, message_id: &MessageId) -> bool {
     }
 }
 
-struct Turn {
+struct FollowedTurn {
     app: App,
     follower: Follower,
     message_id: MessageId,
@@ -66,7 +66,7 @@ enum Phase {
     Over,
 }
 
-impl Turn {
+impl FollowedTurn {
     fn frames(self) -> impl stream::Stream<Item = Result<Bytes, std::io::Error>> {
         stream::unfold(self, |mut turn| async move {
             let frame = turn.next().await?;

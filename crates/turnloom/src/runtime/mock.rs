@@ -90,7 +90,7 @@ pub async fn play(input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin
     let mut listening = true;
     loop {
         // What was said meanwhile comes first: an interrupt must not wait for a burst to end.
-        let nap = match agent.next() {
+        let nap = match agent.next_move() {
             Next::Write(bytes) => {
                 if output.write_all(&bytes).await.is_err() {
                     return 0; // nobody listens any more
@@ -121,12 +121,11 @@ pub async fn play(input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin
         }
         tokio::select! {
             biased;
-            line = lines.next_segment(), if listening => match line {
-                Ok(Some(line)) => agent.hear(&line),
-                Ok(None) | Err(_) => {
-                    listening = false;
-                    agent.hang_up();
-                }
+            line = lines.next_segment(), if listening => if let Ok(Some(line)) = line {
+                agent.hear(&line);
+            } else {
+                listening = false;
+                agent.hang_up();
             },
             () = sleep(nap), if nap.is_some() => {}
             else => std::future::pending().await,
@@ -170,8 +169,11 @@ pub fn linger() -> ! {
 
 /// The mock as a program of its own, over stdin and stdout.
 pub fn main() -> std::process::ExitCode {
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(play(tokio::io::stdin(), tokio::io::stdout(), World::Process)).into(),
-        Err(_) => std::process::ExitCode::FAILURE,
-    }
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return std::process::ExitCode::FAILURE;
+    };
+    let code = runtime.block_on(play(tokio::io::stdin(), tokio::io::stdout(), World::Process));
+    // Somebody may still hold our input open, and a read of it cannot be called off.
+    runtime.shutdown_background();
+    code.into()
 }

@@ -68,7 +68,7 @@ impl Sessions {
         })?;
         let kept = facts.iter().take_while(|record| record.seq <= fork_point);
         let copy: Vec<Record> =
-            kept.map(|record| readdress(record, &id)).collect::<Result<_, _>>().map_err(unreadable)?;
+            kept.map(|record| readdress(record, &id)).collect::<Result<_, _>>().map_err(|error| unreadable(&error))?;
         let mut machine = self.machine(id.clone(), &parent.runtime, parent.params.clone(), fold(&copy)?)?;
         let mut out = Output::default();
         machine.settle_fork(at, &mut out, parent_id.clone());
@@ -157,12 +157,12 @@ impl Sessions {
 pub(super) fn fold(records: &[Record]) -> Result<State, Error> {
     let mut state = State::default();
     for record in records {
-        state.apply(&record.decode().map_err(unreadable)?);
+        state.apply(&record.decode().map_err(|error| unreadable(&error))?);
     }
     Ok(state)
 }
 
-fn unreadable(error: turnloom_core::event::Error) -> Error {
+fn unreadable(error: &turnloom_core::event::Error) -> Error {
     Error::Invalid(format!("the log holds something unreadable: {error}"))
 }
 

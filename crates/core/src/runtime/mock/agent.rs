@@ -30,6 +30,9 @@ pub enum Next {
     },
 }
 
+/// How a script goes on, given an answer.
+type Continuation = Box<dyn FnOnce(&Given) -> Vec<Step> + Send>;
+
 /// One thing in a script.
 pub(super) enum Step {
     Say(Say),
@@ -42,7 +45,7 @@ pub(super) enum Step {
     /// Ask, and go on according to the answer.
     Ask {
         say: Say,
-        then: Box<dyn FnOnce(&Given) -> Vec<Step> + Send>,
+        then: Continuation,
     },
     Stream(Stream),
     Hang,
@@ -71,12 +74,13 @@ pub struct MockAgent {
     steps: VecDeque<Step>,
     later: VecDeque<Step>,
     /// The ask that the script waits for, and how it goes on.
-    asking: Option<(String, Box<dyn FnOnce(&Given) -> Vec<Step> + Send>)>,
+    asking: Option<(String, Continuation)>,
     in_turn: bool,
     hangs: bool,
     deaf: bool,
     closing: bool,
-    turns: u64,
+    /// What the turn's blocks and tools are named after.
+    name: String,
     pace_ms: u64,
 }
 
@@ -104,7 +108,7 @@ impl MockAgent {
         self.hangs &= self.deaf;
     }
 
-    pub fn next(&mut self) -> Next {
+    pub fn next_move(&mut self) -> Next {
         if self.hangs || self.asking.is_some() {
             return Next::Listen;
         }
@@ -126,7 +130,7 @@ impl MockAgent {
             }
             Some(Step::Later(steps)) => {
                 self.later.extend(steps);
-                self.next()
+                self.next_move()
             }
             Some(Step::Raw(bytes)) => Next::Write(bytes),
             Some(Step::Sleep { ms }) => Next::Sleep { ms },
@@ -157,17 +161,15 @@ impl MockAgent {
                 self.pace_ms = pace_ms.unwrap_or(PACE_MS);
                 self.steps.push_back(Step::Say(ready(&session, resume, fork)));
             }
-            Do::Prompt { text } => {
+            Do::Prompt { turn, text } => {
                 self.in_turn = true;
-                self.turns += 1;
-                self.steps.extend(scripts::play(&text, self.turns));
+                // The end of the turn's id is random, so what is named after it is unique in the session.
+                self.name = turn.as_str().chars().rev().take(8).collect::<String>().chars().rev().collect();
+                self.steps.extend(scripts::play(&text, &self.name));
             }
             Do::Steer { message, text } => {
-                let mut steps = vec![Step::Say(Say::Steered { message })];
-                steps.extend(scripts::words(
-                    &format!("steer-{}-{}", self.turns, self.steps.len()),
-                    &format!("Understood: {text}"),
-                ));
+                let mut steps = scripts::words(&format!("{}-{message}", self.name), &format!("Understood: {text}"));
+                steps.insert(0, Step::Say(Say::Steered { message }));
                 // It is heard at once, before what is still to be said, and it ends a wait.
                 steps.into_iter().rev().for_each(|step| self.steps.push_front(step));
                 self.hangs = false;
@@ -202,7 +204,7 @@ impl MockAgent {
     fn stream(&mut self, stream: Stream) -> Next {
         let Stream { block, left, sent, bytes, per_second } = stream;
         if left == 0 {
-            return self.next();
+            return self.next_move();
         }
         let mut text = format!("{sent} ");
         text.push_str(&"x".repeat(bytes.saturating_sub(text.len())));

@@ -26,8 +26,8 @@ impl Protocol for MockProtocol {
 
     fn order(&mut self, order: &Order, out: &mut Output) {
         let order = match order {
-            Order::Prompt { messages, .. } => {
-                Do::Prompt { text: messages.iter().map(text_of).collect::<Vec<_>>().join("\n") }
+            Order::Prompt { turn_id, messages } => {
+                Do::Prompt { turn: turn_id.clone(), text: messages.iter().map(text_of).collect::<Vec<_>>().join("\n") }
             }
             Order::Steer { message, .. } => Do::Steer { message: message.message_id.clone(), text: text_of(message) },
             Order::Interrupt => Do::Interrupt {},
@@ -49,7 +49,7 @@ impl Protocol for MockProtocol {
         };
         match said {
             Ok(said) => self.said(said, out),
-            Err(error) => out.report(unparsed("mock/stdout", error, line)),
+            Err(error) => out.report(unparsed("mock/stdout", &error, line)),
         }
     }
 }
@@ -62,7 +62,7 @@ impl MockProtocol {
             }
             Say::Text { block, text } => out.report(self.text.delta(&block, text)),
             Say::TextEnd { block, text } => {
-                self.text.finish(&block, &text).into_iter().for_each(|event| out.report(event))
+                self.text.finish(&block, &text).into_iter().for_each(|event| out.report(event));
             }
             Say::Event { kind, data, by } => {
                 out.report(Report::Fact { subagent_id: by, event: Event::from_value(&kind, &data) });

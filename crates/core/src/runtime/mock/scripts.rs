@@ -4,8 +4,14 @@ use serde_json::{Value, json};
 
 use super::agent::{Step, Stream};
 use super::wire::{Given, Say, Wanted};
-#[expect(clippy::wildcard_imports, reason = "scripts play every event there is")]
-use crate::event::*;
+use crate::event::{
+    Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
+    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, ComponentUpdate, Delta, DiffUpdated,
+    EndReason, Event, Failure, FileChange, FileDiff, Interrupt, Outcome, PermissionOption, PermissionReply,
+    PermissionRequest, PlanStep, PlanUpdated, Question, QuestionOption, QuestionRequest, StateDelta, StateSnapshot,
+    Status, StepStatus, SubagentEnded, SubagentStarted, Surface, Thinking, ToolProgress, ToolResult, ToolStart,
+    TurnResult, Usage, WorkStatus,
+};
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 
 /// Every command, as `help` lists them.
@@ -42,12 +48,11 @@ const HELP: &[(&str, &str)] = &[
     ("garbage BYTES", "one very long line"),
 ];
 
-/// The steps for a prompt.
-pub(super) fn play(prompt: &str, turn: u64) -> Vec<Step> {
+/// The steps for a prompt; what they open is named after `t`.
+pub(super) fn play(prompt: &str, t: &str) -> Vec<Step> {
     let words: Vec<&str> = prompt.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let size = |at: usize| number(at).and_then(|n| usize::try_from(n).ok());
-    let t = &format!("t{turn}");
     match words.as_slice() {
         ["help"] => help(t),
         ["demo"] => demo(t),
@@ -465,7 +470,7 @@ fn background(t: &str) -> Vec<Step> {
     };
     let mut steps = vec![
         start(&call, "Bash", json!({ "command": "cargo watch", "background": true }), |start| {
-            start.command = Some("cargo watch".to_owned())
+            start.command = Some("cargo watch".to_owned());
         }),
         say(&Event::from(started)),
     ];

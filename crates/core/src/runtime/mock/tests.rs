@@ -75,7 +75,7 @@ impl Bench {
     /// Lets the agent talk until it has nothing more to say, and answers what it asks.
     fn play(&mut self) {
         loop {
-            match self.agent.next() {
+            match self.agent.next_move() {
                 Next::Write(bytes) => self.hear(&bytes),
                 Next::Sleep { ms } => self.now = self.now.plus_millis(i64::try_from(ms).unwrap()),
                 Next::LeaveChild => {}

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 
 use crate::event::{EndReason, Failure, Interrupt, Outcome, PermissionReply, PermissionRequest, QuestionRequest};
-use crate::id::{BlockId, MessageId, SubagentId};
+use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 
 /// What the host tells the agent.
 #[skip_serializing_none]
@@ -13,7 +13,7 @@ use crate::id::{BlockId, MessageId, SubagentId};
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Do {
     Open { session: String, resume: Option<String>, fork: Option<String>, pace_ms: Option<u64> },
-    Prompt { text: String },
+    Prompt { turn: TurnId, text: String },
     Steer { message: MessageId, text: String },
     Interrupt {},
     Answer { key: String, answer: Given },

@@ -39,7 +39,7 @@ pub(super) struct FakeAgent {
 impl FakeAgent {
     pub(super) fn new(dice: &mut Dice) -> Self {
         Self {
-            temper: [Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn][dice.below(4)],
+            temper: dice.pick([Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn]),
             started: false,
             ready: false,
             in_turn: false,
@@ -108,7 +108,7 @@ impl FakeAgent {
         }
         if self.in_turn && dice.one_in(6) {
             self.in_turn = false;
-            let outcome = [Outcome::Completed, Outcome::Completed, Outcome::Failed, Outcome::Stopped][dice.below(4)];
+            let outcome = dice.pick([Outcome::Completed, Outcome::Completed, Outcome::Failed, Outcome::Stopped]);
             let failure = (outcome == Outcome::Failed).then(|| Failure { code: "model".into(), ..Failure::default() });
             return Some(Report::TurnEnded { outcome, reason: None, failure });
         }

@@ -53,6 +53,12 @@ impl Dice {
         usize::try_from((z ^ (z >> 31)) % sides.max(1) as u64).unwrap_or(0)
     }
 
+    /// One of these.
+    pub fn pick<T: Copy, const N: usize>(&mut self, choices: [T; N]) -> T {
+        let at = self.below(N);
+        choices.into_iter().cycle().nth(at).unwrap_or_else(|| unreachable!("there is at least one choice"))
+    }
+
     pub fn one_in(&mut self, sides: usize) -> bool {
         self.below(sides) == 0
     }
@@ -166,7 +172,7 @@ impl<L: SimulatedLog> World<L> {
                 let id = (!self.dice.one_in(3)).then(|| MessageId::trusted(format!("m{}", self.dice.below(12))));
                 let text = "x".repeat(self.dice.below(80));
                 let message = Message { id: id.clone(), content: vec![Part::Text { text }], origin: Origin::User };
-                let when = [When::Queue, When::Steer, When::Reject][self.dice.below(3)];
+                let when = self.dice.pick([When::Queue, When::Steer, When::Reject]);
                 (Wish::Send { message, when }, Asked::Send(id))
             }
             5 => (Wish::Stop { turn_id: None }, Asked::Other),
@@ -206,7 +212,7 @@ impl<L: SimulatedLog> World<L> {
     fn answer(&mut self, kind: AskKind) -> Answer {
         match kind {
             AskKind::Permission => Answer::Permission {
-                reply: [PermissionReply::Once, PermissionReply::Always, PermissionReply::Reject][self.dice.below(3)],
+                reply: self.dice.pick([PermissionReply::Once, PermissionReply::Always, PermissionReply::Reject]),
                 updated_input: None,
                 message: None,
                 and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },

@@ -1,0 +1,101 @@
+//! What is wrong is said, by name, and nothing is half done.
+
+use serde_json::json;
+
+use crate::support::{Daemon, of_kind};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+#[test]
+fn bodies_that_are_not_right() {
+    let daemon = Daemon::start_with("max_body_bytes = 100000", &[]);
+    let client = &daemon.client;
+    client.mock("s");
+    let send = |body: &[u8]| client.request("POST", "/api/sessions/s/message", &[JSON], body);
+    for (body, named) in [
+        (&b"{\"message\""[..], "EOF"),
+        (b"[]", "invalid"),
+        (b"{}", "message"),
+        (b"{\"message\":7}", "message"),
+        (b"{\"message\":\"hi\",\"wehn\":\"queue\"}", "wehn"),
+        (b"{\"message\":\"hi\",\"when\":\"soon\"}", "soon"),
+        (b"{\"message\":\"   \"}", "say something"),
+        (b"{\"message\":[{\"type\":\"smell\"}]}", "smell"),
+        (b"{\"message\":[{\"type\":\"text\",\"text\":\"a\",\"colour\":1}]}", "colour"),
+        (b"{\"message\":\"hi\",\"message_id\":\"has space\"}", "message_id"),
+        (b"{\"message\":\"hi\"} trailing", "trailing"),
+        (b"{\"message\":\"\xff\"}", "UTF-8"),
+        (b"\xff\xfe", "expected"),
+    ] {
+        let problem = send(body).is_problem(400, "invalid_request");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.to_lowercase().contains(&named.to_lowercase()) || detail.contains("not right"),
+            "{detail:?} should name {named:?}"
+        );
+    }
+    let long = json!({ "message": "x".repeat(200_000) }).to_string();
+    send(long.as_bytes()).is_problem(413, "body_too_large");
+    let text =
+        client.request("POST", "/api/sessions/s/message", &[("content-type", "text/plain")], b"{\"message\":\"hi\"}");
+    text.is_problem(415, "unsupported_media_type");
+    assert_eq!(client.log("s").len(), 1, "nothing was half done");
+}
+
+#[test]
+fn sessions_that_cannot_be() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let create = |body: serde_json::Value| client.post("/api/sessions", &body);
+    create(json!({ "runtime": "nobody" })).is_problem(400, "unknown_runtime");
+    create(json!({ "runtime": "mock", "session_id": "../etc" })).is_problem(400, "invalid_request");
+    create(json!({ "runtime": "mock", "session_id": "" })).is_problem(400, "invalid_request");
+    create(json!({ "runtime": "mock", "session_id": "x".repeat(200) })).is_problem(400, "invalid_request");
+    let problem = create(json!({ "runtime": "mock", "params": { "colour": 1 } })).is_problem(400, "invalid_request");
+    assert!(problem["detail"].as_str().unwrap().contains("params.colour"));
+    create(json!({ "runtime": "mock", "params": { "model": 7 } })).is_problem(400, "invalid_request");
+    create(json!({ "runtime": "mock", "params": { "cwd": "/nowhere/at/all" } })).is_problem(400, "invalid_request");
+    create(json!({ "runtime": "mock", "extra": 1 })).is_problem(400, "invalid_request");
+    assert_eq!(client.get("/api/sessions").json()["sessions"], json!([]));
+}
+
+#[test]
+fn routes_and_ids_that_are_not_there() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    client.get("/api/nothing").is_problem(404, "not_found");
+    client.get("/api/sessions/nobody").is_problem(404, "session_not_found");
+    client.get("/api/sessions/%2e%2e%2fetc").is_problem(404, "session_not_found");
+    client.get("/api/sessions/nobody/events").is_problem(404, "session_not_found");
+    client.post("/api/sessions/nobody/message", &json!({ "message": "hi" })).is_problem(404, "session_not_found");
+    client.post("/api/sessions/nobody/stop", &json!({})).is_problem(404, "session_not_found");
+    client.delete("/api/sessions/nobody?purge=true").is_problem(404, "session_not_found");
+    client.request("PUT", "/api/sessions/s", &[], b"").is_problem(405, "method_not_allowed");
+    client.get("/api/sessions/s/events?after=99").is_problem(400, "bad_cursor");
+    client.get("/api/sessions/s/events?after=-1").is_problem(400, "invalid_request");
+    client.get("/api/sessions/s/events?after=x").is_problem(400, "invalid_request");
+    client.get("/api/sessions/s/events?since=3").is_problem(400, "invalid_request");
+    client.get("/api/sessions/s/events?limit=0").is_problem(400, "invalid_request");
+    client.get("/api/sessions/s/events?dialect=klingon").is_problem(400, "unknown_dialect");
+    client.request("GET", "/api/sessions/s/events", &[("last-event-id", "abc")], b"").is_problem(400, "bad_cursor");
+    client.request("GET", "/api/sessions", &[("turnloom-client", &"n".repeat(100))], b"");
+}
+
+#[test]
+fn what_an_agent_says_wrong_is_kept_and_the_turn_goes_on() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    for (prompt, shown) in [("garbage", "not JSON"), ("garbage utf8", "\u{fffd}"), ("garbage 100000000", "xxxx")] {
+        let events = client.turn("s", prompt);
+        let unparsed = of_kind(&events, "agent_unparsed");
+        assert_eq!(unparsed.len(), 1, "{prompt}");
+        assert!(unparsed[0]["data"]["raw"].as_str().unwrap().contains(shown), "{prompt}");
+        assert_eq!(events.last().unwrap()["data"]["outcome"], "completed", "{prompt}");
+    }
+    let long = of_kind(&client.log("s"), "agent_unparsed").last().copied().cloned().unwrap();
+    assert_eq!(long["data"]["size"], 100_000_000);
+    assert_eq!(long["data"]["sha256"].as_str().unwrap().len(), 64);
+    assert!(daemon.memory() < 200 * 1024 * 1024, "{} bytes", daemon.memory());
+}
