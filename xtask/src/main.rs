@@ -1,1 +1,85 @@
-fn main() {}
+//! Every developer command: `cargo xtask <command>`. What is checked is decided here; how a thing works is not.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this talks to the person who runs it")]
+
+mod readme;
+mod steps;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use steps::{Steps, cargo};
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  test          every check and every test; what CI runs
+  check         the quick part of it: format, lints, tidiness
+  gen           write the generated files in docs/reference
+  gen --check   fail if they are not current
+  bench         measure against the raw floor (see docs/benchmarks.md)
+  sim [SEED]    run the simulator long, or replay one seed
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["check"] => check(&mut Steps::default()),
+        ["gen"] => cargo(&["run", "--quiet", "-p", "turnloom", "--example", "generate"]),
+        ["gen", "--check"] => generated_is_current(),
+        ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
+        ["sim"] => simulate(None),
+        ["sim", seed] => simulate(Some(seed)),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        other => Err(anyhow::anyhow!("there is no command {other:?}\n\n{HELP}")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Cheapest and most likely to fail first.
+fn test() -> Result<()> {
+    let mut steps = Steps::default();
+    let outcome = check(&mut steps).and_then(|()| {
+        steps.run("pure tests: model, laws, simulator", || cargo(&["test", "-p", "turnloom-core", "--all-features"]))?;
+        steps.run("generated files are current", generated_is_current)?;
+        steps.run("tests: log, processes, HTTP, command line, crashes, load", || cargo(&["test", "-p", "turnloom", "-p", "xtask"]))?;
+        steps.run("documentation", || {
+            steps::cargo_with(&["doc", "--workspace", "--no-deps", "--document-private-items"], &[("RUSTDOCFLAGS", "-D warnings")])
+        })?;
+        steps.run("the README's commands", readme::check)?;
+        steps.run("benchmarks run", || cargo(&["bench", "-p", "turnloom", "--bench", "loom", "--", "--smoke"]))
+    });
+    steps.report();
+    outcome
+}
+
+fn check(steps: &mut Steps) -> Result<()> {
+    steps.run("tidy", tidy::check)?;
+    steps.run("format", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.run("lints", || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]))
+}
+
+fn generated_is_current() -> Result<()> {
+    cargo(&["run", "--quiet", "-p", "turnloom", "--example", "generate", "--", "--check"])
+}
+
+fn simulate(seed: Option<&str>) -> Result<()> {
+    let test = ["test", "--release", "-p", "turnloom-core", "--lib", "the_laws_hold_in_every_schedule"];
+    match seed {
+        Some(seed) if seed.parse::<u64>().is_err() => bail!("a seed is a number, not {seed:?}"),
+        Some(seed) => steps::cargo_with(&test, &[("TURNLOOM_SEED", seed)]),
+        None => steps::cargo_with(&test, &[("TURNLOOM_SCHEDULES", "200000")]),
+    }
+}

@@ -10,6 +10,7 @@ pub mod config;
 pub mod daemon;
 pub mod http;
 pub mod log;
+mod memory;
 pub mod metrics;
 pub mod process;
 pub mod runtime;

@@ -12,8 +12,9 @@ use crate::process::{Agent, Launch};
 /// It starts in a few milliseconds, so there is no reason to keep it.
 const IDLE_MS: i64 = 2_000;
 
-/// What is written at once; a burst becomes few writes.
+/// What is written at once: a burst becomes few writes. In the daemon there are many of them at a time, and no system call to save.
 const WRITE_BYTES: usize = 64 * 1024;
+const WRITE_BYTES_IN_DAEMON: usize = 4 * 1024;
 
 #[derive(Debug)]
 pub struct Mock {
@@ -86,7 +87,11 @@ pub enum World {
 pub async fn play(input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin, world: World) -> u8 {
     let mut agent = MockAgent::default();
     let mut lines = BufReader::new(input).split(b'\n');
-    let mut output = BufWriter::with_capacity(WRITE_BYTES, output);
+    let write_bytes = match world {
+        World::Process => WRITE_BYTES,
+        World::Daemon => WRITE_BYTES_IN_DAEMON,
+    };
+    let mut output = BufWriter::with_capacity(write_bytes, output);
     let mut listening = true;
     loop {
         // What was said meanwhile comes first: an interrupt must not wait for a burst to end.

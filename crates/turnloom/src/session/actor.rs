@@ -49,7 +49,7 @@ impl Actor {
             tracing::error!(session = %id, %error, "the session cannot go on");
         }
         // Off the list first: whoever knocks from here on wakes a new actor. Who knocked before is sent there.
-        sessions.lock().remove(&id);
+        sessions.left(&id);
         requests.close();
         while let Some(Request { command, answer }) = requests.recv().await {
             let answered = match &failure {

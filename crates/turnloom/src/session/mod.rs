@@ -5,6 +5,7 @@ mod actor;
 mod create;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -23,6 +24,9 @@ use crate::runtime::{Runtimes, Workshop};
 
 /// Wishes that may wait for one session. More than this at once is a client gone wrong, and it is told so.
 const MAX_WAITING_WISHES: usize = 64;
+
+/// Sessions that go to rest before freed memory is given back, while others are awake.
+const DEPARTURES_PER_TIDYING: usize = 256;
 
 /// Why something could not be done with a session.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +59,8 @@ struct Inner {
     config: Config,
     metrics: Arc<Metrics>,
     awake: Mutex<HashMap<SessionId, mpsc::Sender<Request>>>,
+    /// How many have gone to rest; see [`Sessions::left`].
+    departures: AtomicUsize,
     tracker: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -84,6 +90,7 @@ impl Sessions {
             config,
             metrics,
             awake: Mutex::default(),
+            departures: AtomicUsize::new(0),
             tracker: TaskTracker::new(),
             shutdown: CancellationToken::new(),
         }))
@@ -191,6 +198,19 @@ impl Sessions {
         let mut awake = self.lock();
         if awake.get(id).is_some_and(|listed| listed.same_channel(actor)) {
             awake.remove(id);
+        }
+    }
+
+    /// Takes an actor that goes to rest off the list. After the last of them, and now and then before, its memory is given back.
+    fn left(&self, id: &SessionId) {
+        let none_awake = {
+            let mut awake = self.lock();
+            awake.remove(id);
+            awake.is_empty()
+        };
+        let departures = self.0.departures.fetch_add(1, Ordering::Relaxed) + 1;
+        if none_awake || departures.is_multiple_of(DEPARTURES_PER_TIDYING) {
+            self.0.tracker.spawn_blocking(crate::memory::give_back);
         }
     }
 

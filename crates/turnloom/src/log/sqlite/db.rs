@@ -15,7 +15,7 @@ use super::{Durability, int, schema, uint};
 use crate::log::{Append, Claim, Created, Epoch, Error, NewSession, Sync, new_head};
 
 /// Pages kept in memory, in KiB when negative: the upper pages of every index of some hundred thousand sessions.
-const CACHE_KIB: i64 = -65_536;
+const CACHE_KIB: i64 = -8 * 1024;
 
 /// The only connection that writes.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What a new process does between `fork` and `exec`. All of the project's unsafe code is here.
+//! What a new process does between `fork` and `exec`. All but one line of the project's unsafe code is here.
 
 #![expect(unsafe_code, reason = "a process can set its parent death signal only itself, before it becomes the program")]
 
