@@ -11,6 +11,8 @@ mod stats;
 mod writer;
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;
