@@ -52,11 +52,17 @@ fn main() -> ExitCode {
 fn test() -> Result<()> {
     let mut steps = Steps::default();
     let outcome = check(&mut steps).and_then(|()| {
-        steps.run("pure tests: model, laws, simulator", || cargo(&["test", "-p", "turnloom-core", "--all-features"]))?;
+        steps
+            .run("pure tests: model, laws, simulator", || cargo(&["test", "-p", "turnloom-core", "--all-features"]))?;
         steps.run("generated files are current", generated_is_current)?;
-        steps.run("tests: log, processes, HTTP, command line, crashes, load", || cargo(&["test", "-p", "turnloom", "-p", "xtask"]))?;
+        steps.run("tests: log, processes, HTTP, command line, crashes, load", || {
+            cargo(&["test", "-p", "turnloom", "-p", "xtask"])
+        })?;
         steps.run("documentation", || {
-            steps::cargo_with(&["doc", "--workspace", "--no-deps", "--document-private-items"], &[("RUSTDOCFLAGS", "-D warnings")])
+            steps::cargo_with(
+                &["doc", "--workspace", "--no-deps", "--document-private-items"],
+                &[("RUSTDOCFLAGS", "-D warnings")],
+            )
         })?;
         steps.run("the README's commands", readme::check)?;
         steps.run("benchmarks run", || cargo(&["bench", "-p", "turnloom", "--bench", "loom", "--", "--smoke"]))

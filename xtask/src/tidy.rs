@@ -14,8 +14,20 @@ const MAX_LINES: usize = 600;
 const NOT_IN_CORE: &[&str] = &["tokio", "rusqlite", "axum", "hyper", "tokio-postgres", "rustix", "libc"];
 
 const LICENCES: &[&str] = &[
-    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0", "CC0-1.0",
-    "MPL-2.0", "Unlicense", "0BSD", "BSL-1.0", "MIT-0",
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "Unicode-3.0",
+    "CC0-1.0",
+    "MPL-2.0",
+    "Unlicense",
+    "0BSD",
+    "BSL-1.0",
+    "MIT-0",
 ];
 
 /// One TLS provider, and none that needs a C build of minutes.
@@ -35,7 +47,9 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
     for path in tracked_files()? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.display();
-        let code = path.extension().is_some_and(|extension| ["rs", "ts", "svelte", "py"].iter().any(|known| extension == *known));
+        let code = path
+            .extension()
+            .is_some_and(|extension| ["rs", "ts", "svelte", "py"].iter().any(|known| extension == *known));
         let lines = text.lines().count();
         if code && lines > MAX_LINES {
             wrong.push(format!("{name} has {lines} lines; split it (at most {MAX_LINES})"));
@@ -44,7 +58,9 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
             continue; // it names what it looks for
         }
         for (number, line) in (1..).zip(text.lines()) {
-            if line.contains("\"resolved\": \"http") || ["/root/", "/home/"].iter().any(|place| names_a_home(line, place)) {
+            if line.contains("\"resolved\": \"http")
+                || ["/root/", "/home/"].iter().any(|place| names_a_home(line, place))
+            {
                 wrong.push(format!("{name}:{number} names a place on somebody's machine or a download address"));
             }
         }
@@ -54,7 +70,9 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
 
 /// `/home/you` in an explanation is fine; a real path has a name behind it.
 fn names_a_home(line: &str, place: &str) -> bool {
-    line.split(place).skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.starts_with("you"))
+    line.split(place)
+        .skip(1)
+        .any(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.starts_with("you"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a developer's tool starts programs")]
@@ -99,8 +117,10 @@ fn check_dependencies(wrong: &mut Vec<String>) -> Result<()> {
 
 fn check_core(package: &Value, wrong: &mut Vec<String>) {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
-    let names: BTreeSet<&str> =
-        dependencies.filter(|dependency| dependency["kind"].is_null()).filter_map(|dependency| dependency["name"].as_str()).collect();
+    let names: BTreeSet<&str> = dependencies
+        .filter(|dependency| dependency["kind"].is_null())
+        .filter_map(|dependency| dependency["name"].as_str())
+        .collect();
     for name in NOT_IN_CORE.iter().filter(|name| names.contains(**name)) {
         wrong.push(format!("turnloom-core decides and does nothing: it must not depend on {name}"));
     }

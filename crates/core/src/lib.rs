@@ -12,3 +12,4 @@ pub mod runtime;
 pub mod session;
 pub mod summary;
 pub mod time;
+pub mod view;

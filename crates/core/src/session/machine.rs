@@ -336,7 +336,9 @@ impl Machine {
     /// Says what the session is doing, when that is new.
     pub(super) fn show(&mut self, at: Timestamp, out: &mut Output, activity: Activity, label: Option<String>) {
         let now = Some((activity, label));
-        if self.state.turn.is_some() && self.stop.is_none() && self.shown != now {
+        // Whatever else goes on, a person is waited for first.
+        let waits = !self.state.open.asks.is_empty() && !matches!(activity, Activity::Waiting | Activity::Stopping);
+        if self.state.turn.is_some() && self.stop.is_none() && !waits && self.shown != now {
             self.shown = now;
             let label = self.shown.as_ref().and_then(|(_, label)| label.clone());
             self.emit(at, out, Status { state: activity, label, ..Status::default() });
