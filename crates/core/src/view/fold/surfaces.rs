@@ -47,7 +47,7 @@ impl Fold {
             }
             Event::Steer(steer) => {
                 self.set_list("steers", |list| {
-                    list.retain(|known| !is(known, "message_id", steer.message_id.as_str()))
+                    list.retain(|known| !is(known, "message_id", steer.message_id.as_str()));
                 });
             }
             Event::EvidenceChanged(evidence) => {
