@@ -19,6 +19,9 @@ fn every_way_of_reading_gives_the_same_bytes() {
     }
     let by_header = Sse::with(client, "/api/sessions/s/events", &[("last-event-id", "3")]).until("done");
     assert_eq!(by_header, all[3..]);
+    // A browser repeats its first address and adds how far it came.
+    let both = Sse::with(client, "/api/sessions/s/events?after=1", &[("last-event-id", "3")]).until("done");
+    assert_eq!(both, all[3..]);
     let body = client.get("/api/sessions/s/events?limit=10000").body;
     let joined: Vec<&str> = all.iter().map(|event| event.data.as_str()).collect();
     assert!(body.starts_with(&format!("{{\"events\":[{}]", joined.join(","))));

@@ -9,4 +9,5 @@ mod bad_input;
 mod contract;
 mod events;
 mod lifecycle;
+mod views;
 mod websocket;

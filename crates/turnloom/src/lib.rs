@@ -15,3 +15,4 @@ pub mod metrics;
 pub mod process;
 pub mod runtime;
 pub mod session;
+pub mod view;

@@ -68,7 +68,7 @@ pub(super) async fn events(
         ));
     }
     let row = app.sessions.row(&id).await?;
-    let after = cursor(query.after, &headers)?;
+    let after = cursor(query.after, &headers)?.unwrap_or_default();
     if after > row.head {
         let detail = format!("the cursor {after} is after the head {}; read again from what you have", row.head);
         return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", detail));
@@ -94,15 +94,13 @@ pub(super) fn admit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     })
 }
 
-fn cursor(after: Option<u64>, headers: &HeaderMap) -> Result<Seq, Problem> {
-    if let Some(after) = after {
-        return Ok(Seq(after));
-    }
-    let Some(last) = headers.get("last-event-id") else { return Ok(Seq::ZERO) };
-    let parsed = last.to_str().ok().and_then(|text| text.trim().parse().ok());
-    parsed.map(Seq).ok_or_else(|| {
-        Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", "Last-Event-ID must be a position in the log")
-    })
+/// Where a client is. A browser that reconnects by itself repeats the address it began with and adds how far it came, so the later one counts.
+pub(super) fn cursor(after: Option<u64>, headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
+    let bad = || Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", "Last-Event-ID must be a position in the log");
+    let last = headers
+        .get("last-event-id")
+        .map(|last| last.to_str().ok().and_then(|text| text.trim().parse().ok()).ok_or_else(bad));
+    Ok(after.max(last.transpose()?).map(Seq))
 }
 
 async fn page(

@@ -13,6 +13,7 @@ mod problem;
 mod sessions;
 mod table;
 mod turns;
+mod views;
 mod websocket;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt as _;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -38,6 +40,7 @@ use crate::log::Sqlite;
 use crate::metrics::Metrics;
 use crate::process::Spawner;
 use crate::session::Sessions;
+use crate::view::Views;
 
 /// What every handler can reach. Cloning shares it.
 #[derive(Debug, Clone)]
@@ -50,6 +53,7 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     pub store: Arc<Sqlite>,
     pub spawner: Spawner,
+    views: Views,
     /// One permit per connection that follows events.
     followers: Arc<Semaphore>,
     /// Ends every stream.
@@ -76,7 +80,18 @@ impl App {
         closing: CancellationToken,
     ) -> Self {
         let followers = Arc::new(Semaphore::new(config.max_followers));
-        Self(Arc::new(Shared { sessions, access, metrics, store, spawner, followers, closing, openapi: openapi() }))
+        let views = Views::new(sessions.log().clone());
+        Self(Arc::new(Shared {
+            sessions,
+            access,
+            metrics,
+            store,
+            spawner,
+            views,
+            followers,
+            closing,
+            openapi: openapi(),
+        }))
     }
 }
 
@@ -88,6 +103,8 @@ pub fn openapi() -> Value {
 /// Serves until the token is cancelled and every response has ended.
 pub async fn serve(listener: TcpListener, app: App, config: &Config) -> std::io::Result<()> {
     let closing = app.closing.clone();
+    // A frame leaves when it is written, however small it is.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, router(app, config)).with_graceful_shutdown(closing.cancelled_owned()).await
 }
 
@@ -204,6 +221,16 @@ fn event_routes() -> Vec<Route> {
             .query::<events::EventsQuery>()
             .answers::<events::EventPage>(200, "A page (`Accept: application/json`), or a stream")
             .answers_as(200, "A page (`Accept: application/json`), or a stream", SSE),
+        get(
+            "/api/sessions/{id}/view",
+            "The conversation as people read it: the newest messages, or those before one",
+            views::view,
+        )
+        .query::<views::ViewQuery>()
+        .answers_as(200, "A snapshot", "application/json"),
+        get("/api/sessions/{id}/view/stream", "Changes to the view as they come", views::follow)
+            .query::<views::StreamQuery>()
+            .answers_as(200, "`snapshot` (unless the client is at the head), then `ops`", SSE),
         get("/api/ws", "The same over one WebSocket", websocket::upgrade).answers_empty(101, "Upgraded"),
         get("/api/blobs/{blob_id}", "What was too large for an event; takes ranges", blobs::blob)
             .answers_as(200, "All of it", "application/octet-stream")

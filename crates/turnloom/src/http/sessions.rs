@@ -192,6 +192,7 @@ pub(super) async fn remove(
 ) -> Result<Response, Problem> {
     if purge {
         app.sessions.purge(&id, by).await?;
+        app.views.forget(&id);
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     app.sessions.wish(&id, Command { by, wish: Wish::Archive }).await?;
