@@ -1,5 +1,16 @@
 //! The daemon dies at any moment, and nothing is lost, nothing is doubled, nothing is left running.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    reason = "a test says what is wrong by panicking, and starts what it tests"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -13,7 +24,7 @@ const ROUNDS: u64 = 25;
 /// A moment that differs from round to round and from run to run; printed, so that a failure can be looked at.
 fn moment(round: u64, within: Duration) -> Duration {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let mixed = (now.subsec_nanos() as u64 ^ (round << 20)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    let mixed = (u64::from(now.subsec_nanos()) ^ (round << 20)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
     Duration::from_micros(mixed % within.as_micros() as u64)
 }
 

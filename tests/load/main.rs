@@ -1,5 +1,16 @@
 //! Many sessions, many followers, slow followers: what the daemon must carry without growing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    reason = "a test says what is wrong by panicking, and starts what it tests"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -1,6 +1,7 @@
 //! HTTP by hand, so that a test can send what no library would, and see exactly what comes back.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
@@ -89,7 +90,7 @@ impl Client {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         let mut line = |name: &str, value: &str| {
             if !value.is_empty() {
-                head.push_str(&format!("{name}: {value}\r\n"));
+                let _ = write!(head, "{name}: {value}\r\n");
             }
         };
         if !given("host") {

@@ -83,6 +83,17 @@ pub struct Daemon {
 
 impl Daemon {
     pub async fn start(options: Options) -> Result<Self, Error> {
+        let daemon = Self::open(options, Recovery::Now).await?;
+        daemon.write_found()?;
+        Ok(daemon)
+    }
+
+    /// A daemon for whoever only looks into the log: it goes on with nothing an earlier one left, and does not say that it is there.
+    pub async fn start_to_read(options: Options) -> Result<Self, Error> {
+        Self::open(options, Recovery::Later).await
+    }
+
+    async fn open(options: Options, recovery: Recovery) -> Result<Self, Error> {
         let Options { config, data, token, program } = options;
         let tails = Tails::default();
         let durability = match config.durability {
@@ -107,7 +118,10 @@ impl Daemon {
             Workshop { spawner: spawner.clone(), tracker: tracker.clone(), max_line_bytes: config.max_line_bytes };
         let runtimes = Runtimes::new(vec![Box::new(Mock { program })]);
         let sessions = Sessions::new(log.clone(), runtimes, workshop, config.clone(), Arc::clone(&metrics));
-        let recovered = sessions.recover().await?;
+        let recovered = match recovery {
+            Recovery::Now => sessions.recover().await?,
+            Recovery::Later => 0,
+        };
         let closing = CancellationToken::new();
         let access = Access::new(token.as_deref(), hosts(&config, address), config.origins.clone());
         let app = App::new(sessions.clone(), access, metrics, Arc::clone(&store), spawner, &config, closing.clone());
@@ -117,9 +131,7 @@ impl Daemon {
                 tracing::error!(%error, "the server ended");
             }
         });
-        let daemon = Self { address, token, sessions, recovered, app, log, store, data, closing, tracker };
-        daemon.write_found()?;
-        Ok(daemon)
+        Ok(Self { address, token, sessions, recovered, app, log, store, data, closing, tracker })
     }
 
     pub fn url(&self) -> String {
@@ -155,6 +167,13 @@ impl Daemon {
         let json = serde_json::to_vec(&found).unwrap_or_default();
         write_private(&self.data.join(FOUND), &json)
     }
+}
+
+/// When a daemon settles what an earlier one left open.
+enum Recovery {
+    Now,
+    /// The next one does it.
+    Later,
 }
 
 const FOUND: &str = "daemon.json";

@@ -4,6 +4,7 @@
 //! is the doing: the log, the processes, the sockets, the terminal. Dependencies point one way: `cli` and `http` know `session`, which knows
 //! `process`, `runtime` and `log`.
 
+pub mod archive;
 pub mod cli;
 pub mod client;
 pub mod config;

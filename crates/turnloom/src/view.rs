@@ -63,15 +63,13 @@ impl Views {
         let view = {
             let mut open = lock(&self.0.open);
             open.retain(|_, view| view.strong_count() > 0);
-            match open.get(id).and_then(Weak::upgrade) {
-                Some(view) => view,
-                None => {
-                    let view =
-                        Arc::new(SharedView { id: id.clone(), log: self.0.log.clone(), state: Mutex::default() });
-                    open.insert(id.clone(), Arc::downgrade(&view));
-                    view
-                }
-            }
+            let known = open.get(id).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let (id, log) = (id.clone(), self.0.log.clone());
+                let view = Arc::new(SharedView { id: id.clone(), log, state: Mutex::default() });
+                open.insert(id, Arc::downgrade(&view));
+                view
+            })
         };
         let mut recent = lock(&self.0.recent);
         recent.retain(|kept| !Arc::ptr_eq(kept, &view));

@@ -7,6 +7,7 @@ mod blobs;
 mod docs;
 mod events;
 mod extract;
+mod import;
 mod messages;
 mod operations;
 mod problem;
@@ -175,6 +176,9 @@ fn session_routes() -> Vec<Route> {
         get("/api/sessions", "List sessions, newest activity first", sessions::list)
             .query::<sessions::ListQuery>()
             .answers::<sessions::SessionList>(200, "A page of them"),
+        post("/api/sessions/import", "Add a session from an exported file", import::import)
+            .query::<import::ImportQuery>()
+            .answers::<sessions::SessionView>(201, "Added"),
         get("/api/sessions/{id}", "One session", sessions::show).answers::<sessions::SessionView>(200, "It"),
         patch("/api/sessions/{id}", "Change title, model or mode", sessions::update)
             .body::<sessions::Update>()

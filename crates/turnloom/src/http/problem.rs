@@ -16,7 +16,7 @@ pub struct Problem {
     /// A stable word.
     code: String,
     detail: String,
-    more: Map<String, Value>,
+    more: Vec<(&'static str, Value)>,
 }
 
 /// What a client reads of it.
@@ -32,7 +32,7 @@ pub(super) struct Document<'a> {
     /// A stable word.
     code: &'a str,
     #[serde(flatten)]
-    more: &'a Map<String, Value>,
+    more: Map<String, Value>,
 }
 
 impl Serialize for Problem {
@@ -43,7 +43,7 @@ impl Serialize for Problem {
             status: self.status.as_u16(),
             detail: &self.detail,
             code: &self.code,
-            more: &self.more,
+            more: self.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         };
         document.serialize(serializer)
     }
@@ -51,7 +51,7 @@ impl Serialize for Problem {
 
 impl Problem {
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
-        Self { status, code: code.to_owned(), detail: detail.into(), more: Map::new() }
+        Self { status, code: code.to_owned(), detail: detail.into(), more: Vec::new() }
     }
 
     pub fn invalid(detail: impl Into<String>) -> Self {
@@ -59,8 +59,8 @@ impl Problem {
     }
 
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(name.to_owned(), value.into());
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.more.push((name, value.into()));
         self
     }
 }

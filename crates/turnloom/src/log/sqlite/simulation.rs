@@ -1,4 +1,4 @@
-//! The turn machine's simulator on the real database: what it writes and reads back after each crash is what SQLite kept.
+//! The turn machine's simulator on the real database: what it reads back after each crash is what the database kept.
 
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};

@@ -1,0 +1,99 @@
+//! `turnloom asks`: what waits for a person, over all sessions.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use turnloom_core::event::Question;
+use turnloom_core::id::SessionId;
+use turnloom_core::summary::{AskKind, PendingAsk};
+
+use super::Context;
+use super::render::{Ink, Look, age, one_line};
+use crate::client::Client;
+use crate::session::now;
+
+/// List what waits for an answer, the oldest first
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// An ask and where it is asked.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SessionAsk {
+    pub(super) session_id: SessionId,
+    pub(super) session_title: String,
+    #[serde(flatten)]
+    pub(super) ask: PendingAsk,
+}
+
+impl SessionAsk {
+    /// The questions, if it is one.
+    pub(super) fn questions(&self) -> Vec<Question> {
+        let questions = self.ask.request.get("questions").cloned().unwrap_or_default();
+        serde_json::from_value(questions).unwrap_or_default()
+    }
+}
+
+#[derive(Deserialize)]
+struct Asks {
+    asks: Vec<Box<RawValue>>,
+}
+
+pub(super) async fn list(client: &Client) -> Result<Vec<SessionAsk>> {
+    let Asks { asks } = client.get("/api/asks").await?;
+    Ok(asks.iter().map(|ask| serde_json::from_str(ask.get())).collect::<Result<_, _>>()?)
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
+    let client = context.target.running().await?;
+    if args.json {
+        let Asks { asks } = client.get("/api/asks").await?;
+        let lines: Vec<String> = asks.iter().map(|ask| format!("{}\n", ask.get())).collect();
+        context.terminal.data(&lines.concat())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asks = list(&client).await?;
+    if asks.is_empty() {
+        context.terminal.talk("Nothing waits for you.\n");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let look = context.terminal.out;
+    let shown: Vec<String> = asks.iter().map(|ask| show(ask, now().millis(), look)).collect();
+    context.terminal.data(&shown.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is asked, where, and the command that answers it.
+fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
+    let SessionAsk { session_id, session_title, ask } = asked;
+    let kind = match ask.kind {
+        AskKind::Permission => "permission",
+        AskKind::Question => "question",
+        AskKind::Interrupt => "value",
+    };
+    let since = age(now - ask.asked_at.millis());
+    let mut text =
+        format!("{}  {}  {since}\n", look.paint(Ink::Yellow, kind), look.paint(Ink::Bold, &one_line(&ask.title)));
+    if !session_title.is_empty() {
+        text.push_str(&look.paint(Ink::Dim, &format!("  in {}", one_line(session_title))));
+        text.push('\n');
+    }
+    let mut how = match ask.kind {
+        AskKind::Permission => "--once | --always | --reject".to_owned(),
+        AskKind::Question => vec!["--answer TEXT"; asked.questions().len().max(1)].join(" "),
+        AskKind::Interrupt => "--value JSON".to_owned(),
+    };
+    for question in asked.questions() {
+        let labels: Vec<String> = question.options.iter().map(|option| one_line(&option.label)).collect();
+        let _ = writeln!(text, "  {}  {}", one_line(&question.prompt), look.paint(Ink::Dim, &labels.join(" | ")));
+    }
+    how = format!("  turnloom answer {session_id} {} {how}\n", ask.ask_id);
+    text.push_str(&how);
+    text
+}

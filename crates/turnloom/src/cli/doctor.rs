@@ -1,0 +1,279 @@
+//! `turnloom doctor`: what is there, what is wrong, how to mend it. It changes nothing.
+
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::connect::{Target, program};
+use super::render::{Ink, Look, one_line, width};
+use super::{Context, browser};
+use crate::client::Client;
+use crate::config::Config;
+use crate::daemon::{self, Daemon, Options, Token};
+use crate::log::{self, SessionQuery, Sqlite, Store as _, Tails, sqlite};
+
+/// Check what is installed, what is wrong, and how to mend it
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+struct Finding {
+    state: State,
+    what: String,
+    found: String,
+    fix: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Not there, and that is all right.
+    Absent,
+    Broken,
+}
+
+impl Finding {
+    fn new(state: State, what: &str, found: impl Into<String>) -> Self {
+        Self { state, what: what.to_owned(), found: found.into(), fix: None }
+    }
+
+    fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// Our errors say what is wrong and what to do in one sentence.
+    fn broken(what: &str, error: &dyn std::error::Error) -> Self {
+        let text = error.to_string();
+        match text.rsplit_once("; ") {
+            Some((found, fix)) => Self::new(State::Broken, what, found).fix(fix),
+            None => Self::new(State::Broken, what, text),
+        }
+    }
+}
+
+pub(super) async fn run(_args: Args, context: &mut Context) -> Result<ExitCode> {
+    let target = context.target.clone();
+    let running = target.find().await;
+    let mut findings = vec![data(&target.data)];
+    let config = Config::read(None, &target.data);
+    findings.push(settings(&target.data, &config));
+    findings.push(match &running {
+        Ok(client) => log_of(&target.data, client.is_some()).await,
+        Err(_) => log_of(&target.data, false).await,
+    });
+    findings.push(daemon(&target, &running).await);
+    if target.url.is_none() {
+        let config = config.unwrap_or_default();
+        findings.push(port(&config, running.as_ref().ok().and_then(Option::as_ref)));
+    }
+    findings.extend(runtimes(running.ok().flatten()).await);
+    findings.push(match browser::opener() {
+        Ok(opener) => Finding::new(State::Good, "browser", opener.display().to_string()),
+        Err(why) => Finding::new(State::Absent, "browser", why).fix("open the link that `turnloom up` prints by hand"),
+    });
+    let look = context.terminal.out;
+    context.terminal.data(&report(&findings, look))?;
+    let broken = findings.iter().filter(|finding| finding.state == State::Broken).count();
+    if broken > 0 {
+        context.terminal.talk(&format!("{} to mend.\n", super::render::count(broken, "thing")));
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(findings: &[Finding], look: Look) -> String {
+    let widest = findings.iter().map(|finding| width(&finding.what)).max().unwrap_or(0);
+    let mut report = String::new();
+    for Finding { state, what, found, fix } in findings {
+        let (ink, mark) = match state {
+            State::Good => (Ink::Green, "✓"),
+            State::Absent => (Ink::Dim, "–"),
+            State::Broken => (Ink::Red, "✗"),
+        };
+        let _ = writeln!(report, "{} {what:<widest$}  {}", look.paint(ink, mark), one_line(found));
+        if let Some(fix) = fix {
+            let name = look.paint(Ink::Cyan, "fix:");
+            let _ = writeln!(report, "  {:<widest$}  {name} {}", "", one_line(fix));
+        }
+    }
+    report
+}
+
+fn data(path: &Path) -> Finding {
+    let name = "data directory";
+    let shown = path.display().to_string();
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_dir() => {
+            Finding::new(State::Broken, name, format!("{shown} is not a directory")).fix("use another --data")
+        }
+        Ok(_) => {
+            // Permissions are not all that can be in the way, so it is tried.
+            let probe = path.join(format!(".probe-{}", uuid::Uuid::now_v7()));
+            match std::fs::write(&probe, b"") {
+                Ok(()) => {
+                    drop(std::fs::remove_file(&probe));
+                    Finding::new(State::Good, name, shown)
+                }
+                Err(error) => Finding::new(State::Broken, name, format!("{shown} cannot be written: {error}"))
+                    .fix("make it writable for you, or use another --data"),
+            }
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::new(State::Absent, name, format!("{shown} is not there yet")).fix("`turnloom up` makes it")
+        }
+        Err(error) => Finding::new(State::Broken, name, format!("{shown}: {error}"))
+            .fix("make it readable for you, or use another --data"),
+    }
+}
+
+fn settings(data: &Path, config: &Result<Config, crate::config::Error>) -> Finding {
+    if let Err(error) = config {
+        return Finding::broken("settings", error).fix("correct the file, or remove it to use the defaults");
+    }
+    let path = data.join("config.toml");
+    let found = if path.exists() { path.display().to_string() } else { "the defaults".to_owned() };
+    Finding::new(State::Good, "settings", found)
+}
+
+/// Opens the log as a daemon would, and closes it again.
+async fn log_of(data: &Path, in_use: bool) -> Finding {
+    if in_use {
+        return Finding::new(State::Good, "log", "in use by the daemon");
+    }
+    if !data.join("turnloom.db").exists() {
+        return Finding::new(State::Absent, "log", "empty");
+    }
+    let opened = async {
+        let store = Sqlite::open(data, sqlite::Durability::Power, Tails::default())?;
+        let page = store.sessions(SessionQuery { limit: 1, ..SessionQuery::default() }).await;
+        store.close().await?;
+        page.map(drop)
+    };
+    match opened.await {
+        Ok(()) => Finding::new(State::Good, "log", "opens"),
+        Err(error @ log::Error::Locked { .. }) => {
+            Finding::broken("log", &error).fix("stop that process; it holds the log and does not answer")
+        }
+        Err(error) => Finding::broken("log", &error),
+    }
+}
+
+async fn daemon(target: &Target, running: &Result<Option<Client>>) -> Finding {
+    let name = "daemon";
+    match running {
+        Ok(Some(client)) => {
+            let version = client.health().await.unwrap_or_default();
+            let token = client.get::<serde::de::IgnoredAny>("/api/agents").await;
+            match token {
+                Ok(_) => Finding::new(State::Good, name, format!("{} (version {version})", client.url())),
+                Err(error) => Finding::new(State::Broken, name, format!("{}: {error}", client.url()))
+                    .fix("give its token with --token or TURNLOOM_TOKEN"),
+            }
+        }
+        Ok(None) => match daemon::find(&target.data).filter(|(found, _)| super::connect::is_alive(found.pid)) {
+            Some((found, _)) => {
+                let what = format!("process {} said it is at {}, and does not answer", found.pid, found.url);
+                Finding::new(State::Broken, name, what)
+                    .fix(format!("end it with `kill {}`, then `turnloom up`", found.pid))
+            }
+            None => Finding::new(State::Absent, name, "not running").fix("start it with `turnloom up`"),
+        },
+        Err(error) => Finding::new(State::Broken, name, format!("{error:#}")).fix("check --url"),
+    }
+}
+
+fn port(config: &Config, running: Option<&Client>) -> Finding {
+    let address = format!("{}:{}", config.host, config.port);
+    let name = format!("port {}", config.port);
+    if running.is_some_and(|client| client.url() == format!("http://{address}")) {
+        return Finding::new(State::Good, &name, "used by the daemon");
+    }
+    match TcpListener::bind(&address) {
+        Ok(_) => Finding::new(State::Good, &name, "free"),
+        // The daemon is elsewhere, so nobody needs this one.
+        Err(error) if running.is_some() => Finding::new(State::Absent, &name, error.to_string()),
+        Err(error) => Finding::new(State::Broken, &name, error.to_string()).fix(format!(
+            "stop the program that listens there, or choose another port: `turnloom up --port {}`",
+            config.port.saturating_add(1)
+        )),
+    }
+}
+
+#[derive(Deserialize)]
+struct Agents {
+    agents: Vec<Agent>,
+}
+
+#[derive(Deserialize)]
+struct Agent {
+    id: String,
+    name: String,
+    installed: bool,
+    version: Option<String>,
+    problem: Option<String>,
+    fix: Option<String>,
+}
+
+/// Asks the daemon that runs, because its surroundings count; or one that lives only for the question, in a directory of its own.
+async fn runtimes(running: Option<Client>) -> Vec<Finding> {
+    let agents = match running {
+        Some(client) => client.get::<Agents>("/api/agents").await.map_err(anyhow::Error::from),
+        None => ask_new_daemon().await,
+    };
+    match agents {
+        Ok(Agents { agents }) => agents.into_iter().map(agent).collect(),
+        Err(error) => vec![Finding::new(State::Broken, "agents", format!("{error:#}"))],
+    }
+}
+
+async fn ask_new_daemon() -> Result<Agents> {
+    let place = Scratch::new()?;
+    let config = Config { port: 0, ..Config::default() };
+    let options = Options { config, data: place.0.clone(), token: Token::Kept, program: program() };
+    let daemon = Daemon::start_to_read(options).await?;
+    let client = Client::new(&daemon.url(), daemon.token.clone())?;
+    let agents = client.get("/api/agents").await;
+    drop(client);
+    daemon.stop().await?;
+    Ok(agents?)
+}
+
+/// A directory that is gone afterwards.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("turnloom-doctor-{}", uuid::Uuid::now_v7()));
+        std::fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn agent(agent: Agent) -> Finding {
+    let Agent { id, name, installed, version, problem, fix } = agent;
+    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    let finding = match (installed, problem) {
+        (true, None) => Finding::new(State::Good, &id, format!("{name}{version}")),
+        (true, Some(problem)) => Finding::new(State::Broken, &id, format!("{name}{version}: {problem}")),
+        (false, problem) => {
+            let why = problem.unwrap_or_else(|| "not installed".to_owned());
+            Finding::new(State::Absent, &id, format!("{name}: {why}"))
+        }
+    };
+    match fix {
+        Some(fix) => finding.fix(fix),
+        None => finding,
+    }
+}

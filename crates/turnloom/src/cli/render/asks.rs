@@ -1,0 +1,133 @@
+//! What waits for a person, in a frame that is open to the right, and how it was settled.
+
+use serde_json::Value;
+use std::fmt::Write as _;
+use turnloom_core::event::{
+    Interrupt, InterruptResolved, PermissionReply, PermissionRequest, PermissionResolved, QuestionRequest,
+    QuestionResolved,
+};
+use turnloom_core::id::SubagentId;
+
+use super::style::Ink;
+use super::text::{clean, cut, one_line, width};
+use super::{Channel, Renderer, Section};
+
+impl Renderer {
+    pub(super) fn permission(&mut self, by: Option<&SubagentId>, request: &PermissionRequest) {
+        let title = request.title.as_deref().map_or_else(|| format!("Use {}", one_line(&request.tool_name)), one_line);
+        let mut lines = vec![(Ink::Bold, title)];
+        let command = request.tool_input.get("command").and_then(Value::as_str);
+        match command {
+            Some(command) if lines.iter().any(|(_, title)| title.contains(command)) => {}
+            Some(command) => lines.extend(clean(command).lines().map(|line| (Ink::Plain, format!("$ {line}")))),
+            None if request.tool_input.is_null() => {}
+            None => lines.push((Ink::Plain, one_line(&request.tool_input.to_string()))),
+        }
+        for option in &request.options {
+            let key = match option.reply {
+                PermissionReply::Once => "a",
+                PermissionReply::Always => "A",
+                PermissionReply::Reject => "r",
+            };
+            let rule = option.rule.as_deref().map(|rule| format!("  {}", one_line(rule)));
+            lines.push((Ink::Plain, format!("{key}  {}{}", one_line(&option.label), rule.unwrap_or_default())));
+        }
+        self.frame(by, "Permission", &lines);
+    }
+
+    pub(super) fn permission_resolved(&mut self, by: Option<&SubagentId>, resolved: &PermissionResolved) {
+        let (ink, mark, what) = match (resolved.allowed, resolved.reply) {
+            (true, PermissionReply::Always) => (Ink::Green, "✓", "Always allowed"),
+            (true, _) => (Ink::Green, "✓", "Allowed"),
+            (false, _) => (Ink::Yellow, "⊘", "Not allowed"),
+        };
+        self.settled(by, ink, mark, what, &resolved.by, resolved.reason.as_deref());
+    }
+
+    pub(super) fn question(&mut self, by: Option<&SubagentId>, request: &QuestionRequest) {
+        let mut lines = Vec::new();
+        for (at, question) in request.questions.iter().enumerate() {
+            if at > 0 {
+                lines.push((Ink::Plain, String::new()));
+            }
+            lines.extend(clean(&question.prompt).lines().map(|line| (Ink::Bold, line.to_owned())));
+            let widest = question.options.iter().map(|option| width(&one_line(&option.label))).max().unwrap_or(0);
+            for (number, option) in (1..).zip(&question.options) {
+                let label = one_line(&option.label);
+                let gap = " ".repeat(widest.saturating_sub(width(&label)) + 2);
+                let what = option.description.as_deref().map(|what| format!("{gap}{}", one_line(what)));
+                lines.push((Ink::Plain, format!("{number}  {label}{}", what.unwrap_or_default())));
+            }
+            let more = match (question.options.is_empty(), question.multiple, question.free_text) {
+                (false, true, true) => "several, or your own words",
+                (false, true, false) => "one or several",
+                (false, false, true) => "or your own words",
+                (false, false, false) | (true, _, _) => "",
+            };
+            if !more.is_empty() {
+                lines.push((Ink::Dim, format!("   {more}")));
+            }
+        }
+        self.frame(by, "Question", &lines);
+    }
+
+    pub(super) fn question_resolved(&mut self, by: Option<&SubagentId>, resolved: &QuestionResolved) {
+        match &resolved.answers {
+            Some(answers) if resolved.rejected != Some(true) => {
+                let answers: Vec<String> = answers.iter().map(|answer| one_line(&answer.join(", "))).collect();
+                let what = format!("Answered {}", answers.join("; "));
+                self.settled(by, Ink::Green, "✓", &what, &resolved.by, resolved.reason.as_deref());
+            }
+            _ => self.settled(by, Ink::Yellow, "⊘", "Not answered", &resolved.by, resolved.reason.as_deref()),
+        }
+    }
+
+    pub(super) fn interrupt(&mut self, by: Option<&SubagentId>, request: &Interrupt) {
+        let label = request.props.get("label").or_else(|| request.props.get("title")).and_then(Value::as_str);
+        let mut lines: Vec<(Ink, String)> = label.map(|label| (Ink::Bold, one_line(label))).into_iter().collect();
+        lines.push((Ink::Dim, one_line(&request.props.to_string())));
+        self.frame(by, &one_line(&request.component_name), &lines);
+    }
+
+    pub(super) fn interrupt_resolved(&mut self, by: Option<&SubagentId>, resolved: &InterruptResolved) {
+        match &resolved.value {
+            Some(value) => {
+                let what = format!("Given {}", one_line(&value.to_string()));
+                self.settled(by, Ink::Green, "✓", &what, &resolved.by, resolved.reason.as_deref());
+            }
+            None => self.settled(by, Ink::Yellow, "⊘", "Not given", &resolved.by, resolved.reason.as_deref()),
+        }
+    }
+
+    fn frame(&mut self, by: Option<&SubagentId>, title: &str, lines: &[(Ink, String)]) {
+        self.section(Section::Box);
+        self.doing = Some("Waiting for an answer".to_owned());
+        let (margin, room, look) = (self.margin(by), self.room(by).saturating_sub(2), self.activity);
+        let rule = "─".repeat(room.min(60).saturating_sub(width(title) + 3));
+        let bar = look.paint(Ink::Yellow, "│");
+        let mut text = format!(
+            "{margin}{} {} {}\n",
+            look.paint(Ink::Yellow, "╭─"),
+            look.paint(Ink::Yellow, title),
+            look.paint(Ink::Yellow, &rule)
+        );
+        for (ink, line) in lines {
+            let line = format!("{margin}{bar} {}", look.paint(*ink, &cut(line, room)));
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        let _ = writeln!(text, "{margin}{}", look.paint(Ink::Yellow, "╰─"));
+        self.print(Channel::Activity, &text);
+    }
+
+    /// How an ask ended, right under its frame.
+    fn settled(&mut self, by: Option<&SubagentId>, ink: Ink, mark: &str, what: &str, who: &str, reason: Option<&str>) {
+        self.close();
+        if self.last == Section::Box {
+            self.last = Section::Lines;
+        }
+        self.doing = None;
+        let reason = reason.map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+        self.note(by, ink, mark, &format!("{what} by {}{reason}", one_line(who)));
+    }
+}

@@ -1,0 +1,215 @@
+//! `turnloom up`: the daemon, until it is told to stop.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use turnloom_core::id::SessionId;
+
+use super::connect::program;
+use super::failure::Failure;
+use super::render::Ink;
+use super::{Context, browser};
+use crate::config::{Config, Durability};
+use crate::daemon::{self, Daemon, Options, Token};
+use crate::log::SessionQuery;
+use crate::session::NewSession;
+
+/// Start the daemon and open the workbench
+#[derive(Debug, clap::Args)]
+#[command(after_help = "With --token T the daemon takes T instead of the token kept in the data directory.")]
+pub(super) struct Args {
+    /// The port to listen on; 0 for any that is free [default: 7171]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// The address to listen on [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    host: Option<String>,
+    /// Settings [default: config.toml in the data directory, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Do not open a browser
+    #[arg(long)]
+    no_open: bool,
+    /// Do not create a first session to try things in
+    #[arg(long)]
+    no_sample: bool,
+    /// Let everybody on this machine in; only on loopback
+    #[arg(long, conflicts_with = "token")]
+    no_token: bool,
+    /// What an event survives once it is seen: a power cut, or only the end of the daemon [default: power]
+    #[arg(long, value_name = "LEVEL")]
+    durability: Option<Level>,
+    /// How the daemon's own log is written, to stderr
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+    /// How much of it: error, warn, info, debug, trace, or a filter such as turnloom=debug
+    #[arg(long, value_name = "LEVEL", env = "TURNLOOM_LOG", hide_env_values = true, default_value = "warn")]
+    log: String,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Level {
+    Power,
+    Process,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+/// The session that is there before anybody made one.
+const FIRST_SESSION: &str = "try-me";
+
+pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> Result<ExitCode> {
+    start_log(&args, context)?;
+    let mut signals = Signals::new()?;
+    let options = options(&args, context)?;
+    let daemon = Daemon::start(options).await.map_err(explain)?;
+    if !args.no_sample {
+        make_first_session(&daemon).await?;
+    }
+    greet(&daemon, data_given, context)?;
+    if !args.no_open
+        && let Ok(opener) = browser::opener()
+    {
+        // A link of its own: the one on the screen is still good when this one is used.
+        browser::open(&opener, &daemon.login_url());
+    }
+    let failed = tokio::select! {
+        () = signals.next() => None,
+        error = daemon.failed() => Some(error),
+    };
+    let stopping = daemon.stop();
+    if let Some(error) = failed {
+        // What can still be ended in order is; that the log cannot is known.
+        drop(stopping.await);
+        return Err(
+            Failure::new(format!("the log failed, so the daemon stopped: {error}"), "run `turnloom doctor`").into()
+        );
+    }
+    context.terminal.talk("Stopping. Once more to leave at once.\n");
+    tokio::select! {
+        stopped = stopping => stopped?,
+        () = signals.next() => return Ok(super::interrupted()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: &Args, context: &Context) -> Result<Options> {
+    let mut config = Config::read(args.config.as_deref(), &context.target.data)?;
+    if let Some(port) = args.port {
+        config.port = port;
+    }
+    if let Some(host) = &args.host {
+        config.host.clone_from(host);
+    }
+    if let Some(level) = args.durability {
+        config.durability = match level {
+            Level::Power => Durability::Power,
+            Level::Process => Durability::Process,
+        };
+    }
+    let token = match &context.target.token {
+        _ if args.no_token => Token::None,
+        Some(token) => Token::Given(token.clone()),
+        None => Token::Kept,
+    };
+    Ok(Options { config, data: context.target.data.clone(), token, program: program() })
+}
+
+fn explain(error: daemon::Error) -> anyhow::Error {
+    if let daemon::Error::Listen { address, cause } = &error
+        && cause.kind() == std::io::ErrorKind::AddrInUse
+    {
+        let what = format!("{address} is in use by another program");
+        return Failure::new(what, "stop that program, or choose another port: `turnloom up --port 7172`").into();
+    }
+    error.into()
+}
+
+fn start_log(args: &Args, context: &Context) -> Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(&args.log)
+        .with_context(|| format!("{:?} is not a level or a filter for --log", args.log))?;
+    let colored = context.terminal.err.color == super::render::Color::On;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored);
+    // There is one log in a process; a second one could only be a test's.
+    drop(match args.log_format {
+        LogFormat::Text => log.compact().try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    });
+    Ok(())
+}
+
+/// A new place is not empty: somebody is there to talk to.
+async fn make_first_session(daemon: &Daemon) -> Result<()> {
+    for archived in [false, true] {
+        let query = SessionQuery { archived, limit: 1, ..SessionQuery::default() };
+        if !daemon.sessions.log().sessions(query).await?.sessions.is_empty() {
+            return Ok(());
+        }
+    }
+    let params = json!({ "title": "Try me" }).as_object().cloned().unwrap_or_default();
+    let first = NewSession { id: Some(SessionId::trusted(FIRST_SESSION)), runtime: "mock".to_owned(), params };
+    daemon.sessions.create(first).await?;
+    Ok(())
+}
+
+fn greet(daemon: &Daemon, data_given: bool, context: &mut Context) -> Result<()> {
+    let look = context.terminal.out;
+    let data = context.target.data.display().to_string();
+    let program = if data_given { format!("turnloom --data {data}") } else { "turnloom".to_owned() };
+    let name = |name: &str| look.paint(Ink::Dim, &format!("{name:<6}"));
+    let mut text = format!("{} {}\n\n", look.paint(Ink::Bold, "Turnloom"), env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "  {} {}", name("Open"), look.paint(Ink::Cyan, &daemon.login_url()));
+    let _ = writeln!(text, "  {} {data}", name("Data"));
+    let _ = writeln!(text, "  {} Ctrl-C", name("Stop"));
+    if daemon.token.is_none() {
+        let _ = writeln!(text, "  {} everybody on this machine may call it", name("Token"));
+    }
+    if daemon.recovered > 0 {
+        let sessions = super::render::count(daemon.recovered, "session");
+        let _ = writeln!(text, "\nAn earlier daemon did not end in order; {sessions} settled.");
+    }
+    text.push_str("\nTry in another terminal:\n\n");
+    for (command, what) in [
+        ("run \"demo\"", "one turn with the mock agent, with everything there is to see"),
+        ("chat --session try-me", "talk to it"),
+        ("events last --follow", "watch the log grow"),
+    ] {
+        let _ = writeln!(text, "  {program} {command:<22} {}", look.paint(Ink::Dim, what));
+    }
+    text.push('\n');
+    Ok(context.terminal.data(&text)?)
+}
+
+/// Whoever wants the daemon to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen to signals");
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
