@@ -1,16 +1,19 @@
 //! What the mock can play. Each command is a list of steps; `demo` is several of them in a row.
 
+mod asks;
+mod steps;
+
 use serde_json::{Value, json};
 
+use self::asks::{interrupt, permission, question};
+use self::steps::{ConcatSteps as _, progress, result, say, start, thinking, turn_end, usage};
 use super::agent::{Step, Stream};
-use super::wire::{Given, Say, Wanted};
+use super::wire::Say;
 use crate::event::{
     Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, ComponentUpdate, Delta, DiffUpdated,
-    EndReason, Event, Failure, FileChange, FileDiff, Interrupt, Outcome, PermissionOption, PermissionReply,
-    PermissionRequest, PlanStep, PlanUpdated, Question, QuestionOption, QuestionRequest, StateDelta, StateSnapshot,
-    Status, StepStatus, SubagentEnded, SubagentStarted, Surface, Thinking, ToolProgress, ToolResult, ToolStart,
-    TurnResult, Usage, WorkStatus,
+    EndReason, Event, Failure, FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, StateDelta, StateSnapshot, Status,
+    StepStatus, SubagentEnded, SubagentStarted, Surface, TurnResult, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 
@@ -267,118 +270,6 @@ fn image(t: &str) -> Vec<Step> {
     vec![say(&Event::from(picture))]
 }
 
-fn permission(t: &str) -> Vec<Step> {
-    let id = format!("{t}-permission");
-    let command = "rm -rf build";
-    let asked = PermissionRequest {
-        tool_name: "Bash".to_owned(),
-        tool_input: json!({ "command": command }),
-        tool_use_id: Some(ToolUseId::trusted(id.clone())),
-        title: Some(format!("Run {command}")),
-        options: vec![
-            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always".to_owned(),
-                rule: Some("Bash(rm -rf build)".to_owned()),
-            },
-            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
-        ],
-        ..PermissionRequest::default()
-    };
-    let t = t.to_owned();
-    vec![
-        start(&id, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
-        Step::Ask {
-            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Permission(asked) },
-            then: Box::new(move |given| after_permission(&t, &id, given)),
-        },
-    ]
-}
-
-fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {
-    let Given::Permission { reply, updated_input, message } = given else { return Vec::new() };
-    let said = message.as_deref().unwrap_or("no reason given");
-    let (result, text) = match reply {
-        PermissionReply::Reject => (
-            result(id, &format!("rejected: {said}"), |result| {
-                result.is_error = true;
-                result.denied = Some(true);
-            }),
-            format!("I did not run it: {said}."),
-        ),
-        PermissionReply::Once | PermissionReply::Always => {
-            let command = updated_input.as_ref().and_then(|input| input.get("command")).and_then(Value::as_str);
-            let text = command.map_or_else(
-                || "Done, with your permission.".to_owned(),
-                |command| format!("Done, with your `{command}`."),
-            );
-            (result(id, "", |result| result.exit_code = Some(0)), text)
-        }
-    };
-    [vec![result], words_in(t, "permitted", &text)].concat_steps()
-}
-
-fn question(t: &str) -> Vec<Step> {
-    let option =
-        |label: &str, what: &str| QuestionOption { label: label.to_owned(), description: Some(what.to_owned()) };
-    let asked = QuestionRequest {
-        questions: vec![
-            Question {
-                prompt: "Which thread shall I use?".to_owned(),
-                header: Some("Thread".to_owned()),
-                options: vec![
-                    option("Wool", "warm and forgiving"),
-                    option("Silk", "fine and strong"),
-                    option("Linen", "plain"),
-                ],
-                multiple: false,
-                free_text: true,
-            },
-            Question {
-                prompt: "Which colours?".to_owned(),
-                header: Some("Colours".to_owned()),
-                options: vec![option("Indigo", "deep blue"), option("Madder", "red"), option("Weld", "yellow")],
-                multiple: true,
-                free_text: false,
-            },
-        ],
-        ..QuestionRequest::default()
-    };
-    let t = t.to_owned();
-    vec![Step::Ask {
-        say: Say::Ask { key: format!("{t}-question"), by: None, request: Wanted::Question(asked) },
-        then: Box::new(move |given| {
-            let text = match given {
-                Given::Question { answers: Some(answers) } => {
-                    let answers: Vec<String> = answers.iter().map(|answers| answers.join(" and ")).collect();
-                    format!("You chose {}.", answers.join("; "))
-                }
-                Given::Question { answers: None } => "Then I will choose myself.".to_owned(),
-                Given::Permission { .. } | Given::Interrupt { .. } => String::new(),
-            };
-            words_in(&t, "answered", &text)
-        }),
-    }]
-}
-
-fn interrupt(t: &str) -> Vec<Step> {
-    let asked = Interrupt {
-        component_name: "DatePicker".to_owned(),
-        props: json!({ "label": "When shall the cloth be ready?", "min": "2026-01-01" }),
-        surface: Surface::Chat,
-        ..Interrupt::default()
-    };
-    let t = t.to_owned();
-    vec![Step::Ask {
-        say: Say::Ask { key: format!("{t}-interrupt"), by: None, request: Wanted::Interrupt(asked) },
-        then: Box::new(move |given| {
-            let value = if let Given::Interrupt { value } = given { value.clone() } else { Value::Null };
-            words_in(&t, "picked", &format!("You gave me {value}."))
-        }),
-    }]
-}
-
 const PLAN: [&str; 3] = ["Look at the tools", "Write and delegate", "Ask the person"];
 
 /// The plan while its nth step is being done.
@@ -557,86 +448,4 @@ fn big(t: &str, bytes: usize) -> Vec<Step> {
         start(&id, "Bash", json!({ "command": "cat big.log" }), |start| start.command = Some("cat big.log".to_owned())),
         result(&id, &output, |result| result.exit_code = Some(0)),
     ]
-}
-
-// ---- what scripts are made of ----
-
-fn thinking(t: &str, text: &str) -> Vec<Step> {
-    let block_id = BlockId::trusted(format!("{t}-thinking"));
-    let piece = |text: &str, done: bool| {
-        let (block_id, text) = (block_id.clone(), text.to_owned());
-        say(&Event::from(Thinking { block_id, text, done: Some(done), interrupted: false }))
-    };
-    let mut steps = vec![piece("", false)];
-    for word in text.split_inclusive(' ') {
-        steps.push(Step::Pause);
-        steps.push(piece(word, false));
-    }
-    steps.push(piece("", true));
-    steps
-}
-
-fn start(id: &str, tool: &str, input: Value, more: impl FnOnce(&mut ToolStart)) -> Step {
-    let mut start = ToolStart {
-        tool_use_id: ToolUseId::trusted(id),
-        tool: tool.to_owned(),
-        input: Some(input),
-        ..ToolStart::default()
-    };
-    more(&mut start);
-    say(&Event::from(start))
-}
-
-fn progress(id: &str, text: &str, fraction: f64) -> Step {
-    let (tool_use_id, text) = (ToolUseId::trusted(id), Some(text.to_owned()));
-    say(&Event::from(ToolProgress { tool_use_id, text, fraction: Some(fraction) }))
-}
-
-fn result(id: &str, output: &str, more: impl FnOnce(&mut ToolResult)) -> Step {
-    let mut result =
-        ToolResult { tool_use_id: ToolUseId::trusted(id), output: output.to_owned(), ..ToolResult::default() };
-    more(&mut result);
-    say(&Event::from(result))
-}
-
-fn usage(input_tokens: u64, output_tokens: u64) -> Step {
-    let usage = Usage {
-        input_tokens,
-        output_tokens,
-        cost_usd: Some(0.0),
-        context_used: Some(input_tokens + output_tokens),
-        context_window: Some(200_000),
-        ..Usage::default()
-    };
-    say(&Event::from(usage))
-}
-
-fn turn_end(outcome: Outcome, error: Option<Failure>) -> Step {
-    Step::Say(Say::TurnEnd { outcome, reason: None, error })
-}
-
-fn say(event: &Event) -> Step {
-    Step::Say(Say::Event { kind: event.kind().to_owned(), data: event.data(), by: None })
-}
-
-impl Step {
-    /// The same, done by a sub-agent.
-    fn by(self, subagent: &SubagentId) -> Step {
-        match self {
-            Step::Say(Say::Event { kind, data, .. }) => {
-                Step::Say(Say::Event { kind, data, by: Some(subagent.clone()) })
-            }
-            other => other,
-        }
-    }
-}
-
-trait ConcatSteps {
-    fn concat_steps(self) -> Vec<Step>;
-}
-
-impl<const N: usize> ConcatSteps for [Vec<Step>; N] {
-    fn concat_steps(self) -> Vec<Step> {
-        self.into_iter().flatten().collect()
-    }
 }

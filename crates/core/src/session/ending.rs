@@ -1,0 +1,112 @@
+//! How things end: a turn that is stopped, an agent that is told to go, a daemon that shuts down. Each goes in steps with deadlines, and each step is a
+//! fact.
+
+use serde_json::json;
+
+use super::machine::{Agent, Effect, Machine, Output, ReplyTo, StartFailure, Step, Stop};
+use crate::command::Refusal;
+use crate::event::{Activity, Outcome, Status};
+use crate::runtime::Order;
+use crate::time::Timestamp;
+
+impl Machine {
+    pub(super) fn begin_stop(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        outcome: Outcome,
+        reason: String,
+        waiter: Option<ReplyTo>,
+    ) {
+        if let Some(stop) = &mut self.stop {
+            stop.waiters.extend(waiter);
+            return;
+        }
+        self.show(at, out, Activity::Stopping, None);
+        let deadline = at.plus_millis(self.setup.limits.interrupt_ms);
+        let told_the_agent = self.undelivered.is_none() && matches!(self.agent, Agent::Ready { .. });
+        self.stop = Some(Stop {
+            outcome,
+            reason: reason.clone(),
+            step: Step::Asked,
+            deadline,
+            waiters: waiter.into_iter().collect(),
+        });
+        if told_the_agent {
+            out.order(Order::Interrupt);
+        } else {
+            // The agent has not heard of this turn, so there is nothing to wait for.
+            self.finish_turn(at, out, outcome, Some(reason), None, None);
+            self.proceed(at, out);
+        }
+    }
+
+    pub(super) fn close_agent(&mut self, at: Timestamp, out: &mut Output) {
+        out.order(Order::Close);
+        self.agent = Agent::Closing { deadline: at.plus_millis(self.setup.limits.terminate_ms), step: Step::Asked };
+    }
+
+    pub(super) fn tick(&mut self, at: Timestamp, out: &mut Output) {
+        let limits = self.setup.limits;
+        if let Some(stop) = &mut self.stop
+            && stop.deadline <= at
+            && let Some((next, effect, stage)) = harder(stop.step)
+        {
+            stop.step = next;
+            stop.deadline = at.plus_millis(limits.terminate_ms);
+            let label = Some("The agent does not stop; ending its process".to_owned());
+            let detail = Some(json!({ "step": stage }));
+            self.emit(at, out, Status { state: Activity::Stopping, label, detail, attempt: None });
+            out.effects.push(effect);
+        }
+        match &mut self.agent {
+            Agent::Starting { deadline, .. } if *deadline <= at => {
+                out.effects.push(Effect::Kill);
+                let seconds = limits.start_ms / 1000;
+                self.start_failed(
+                    StartFailure {
+                        message: format!("{} did not answer within {seconds} s of its start", self.setup.runtime),
+                        code: "agent_start_timeout".to_owned(),
+                        fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
+                    },
+                    at,
+                    out,
+                );
+                self.agent = Agent::Closing { deadline: at, step: Step::Killed };
+            }
+            Agent::Ready { idle_deadline: Some(deadline) } if *deadline <= at => self.close_agent(at, out),
+            Agent::Closing { deadline, step } if *deadline <= at => {
+                if let Some((next, effect, _)) = harder(*step) {
+                    *step = next;
+                    *deadline = at.plus_millis(limits.terminate_ms);
+                    out.effects.push(effect);
+                }
+            }
+            Agent::Absent | Agent::Starting { .. } | Agent::Ready { .. } | Agent::Closing { .. } => {}
+        }
+    }
+
+    pub(super) fn shutdown(&mut self, at: Timestamp, out: &mut Output) {
+        self.shutting_down = true;
+        if let Some((to, _)) = self.errand.take() {
+            out.reply(to, Err(Refusal::ShuttingDown));
+        }
+        if self.state.turn.is_some() {
+            self.begin_stop(at, out, Outcome::Interrupted, "the daemon is shutting down".to_owned(), None);
+        } else {
+            self.proceed(at, out);
+        }
+        if matches!(self.agent, Agent::Starting { .. }) {
+            out.effects.push(Effect::Kill);
+            self.agent = Agent::Closing { deadline: at, step: Step::Killed };
+        }
+    }
+}
+
+fn harder(step: Step) -> Option<(Step, Effect, &'static str)> {
+    match step {
+        Step::Asked => Some((Step::Terminated, Effect::Terminate, "terminate")),
+        Step::Terminated => Some((Step::Killed, Effect::Kill, "kill")),
+        Step::Killed => None,
+    }
+}
