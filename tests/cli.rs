@@ -215,6 +215,7 @@ fn a_daemon_greets_lists_and_ends() {
     }
     let running = Running(child);
     snapshot!("up", greeting);
+    home.await_event("try-me", "done"); // of its greeting
 
     snapshot!("sessions", home.run(&["sessions"]).code(0).out());
     let listed = home.run(&["sessions", "--json", "-q", "try"]).code(0).out();
@@ -262,6 +263,7 @@ fn a_port_that_is_taken_is_said_so() {
 fn messages_and_answers_go_through_a_daemon() {
     let home = Home::new();
     let _up = home.up(&["--durability", "process"]);
+    home.await_event("try-me", "done"); // of its greeting
     home.run(&["asks"]).code(0).says("Nothing waits");
     home.run(&["stop", "last"]).code(0).says("Nothing was running");
 
@@ -309,6 +311,7 @@ fn a_daemon_may_have_a_token_of_its_own() {
 fn following_survives_a_restart() {
     let home = Home::new();
     let up = home.up(&[]);
+    home.await_event("try-me", "done"); // of its greeting
     let mut child = home.command(&["events", "try-me", "--follow", "--json"]).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let follower = Running(child);
@@ -323,11 +326,13 @@ fn following_survives_a_restart() {
             return;
         }
     };
+    read_to("\"text\":\"one\"");
     read_to("\"type\":\"done\"");
     up.running.signal(Signal::TERM);
     up.running.end().code(0);
     let up = home.up(&[]);
     home.run(&["run", "--session", "try-me", "echo two"]).code(0);
+    read_to("\"text\":\"two\"");
     read_to("\"type\":\"done\"");
     assert_eq!(home.run(&["events", "try-me", "--json"]).code(0).out(), lines.concat());
     drop(follower);

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use turnloom_core::command::{Command, Wish};
 use turnloom_core::id::SessionId;
 
 use super::connect::program;
@@ -71,10 +72,15 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     let mut signals = Signals::new()?;
     let options = options(&args, context)?;
     let daemon = Daemon::start(options).await.map_err(explain)?;
-    if !args.no_sample {
-        make_first_session(&daemon).await?;
-    }
+    let first = if args.no_sample { None } else { make_first_session(&daemon).await? };
     greet(&daemon, data_given, context)?;
+    if let Some(first) = first {
+        // Its agent greets whoever comes; nobody has to wait for it.
+        daemon
+            .sessions
+            .wish(&first, Command { by: "turnloom".to_owned(), wish: Wish::Resume { provider_session_id: None } })
+            .await?;
+    }
     if !args.no_open
         && let Ok(opener) = browser::opener()
     {
@@ -147,17 +153,17 @@ fn start_log(args: &Args, context: &Context) -> Result<()> {
 }
 
 /// A new place is not empty: somebody is there to talk to.
-async fn make_first_session(daemon: &Daemon) -> Result<()> {
+async fn make_first_session(daemon: &Daemon) -> Result<Option<SessionId>> {
     for archived in [false, true] {
         let query = SessionQuery { archived, limit: 1, ..SessionQuery::default() };
         if !daemon.sessions.log().sessions(query).await?.sessions.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
     }
-    let params = json!({ "title": "Try me" }).as_object().cloned().unwrap_or_default();
-    let first = NewSession { id: Some(SessionId::trusted(FIRST_SESSION)), runtime: "mock".to_owned(), params };
-    daemon.sessions.create(first).await?;
-    Ok(())
+    let params = json!({ "title": "Try me", "greet": true }).as_object().cloned().unwrap_or_default();
+    let id = SessionId::trusted(FIRST_SESSION);
+    daemon.sessions.create(NewSession { id: Some(id.clone()), runtime: "mock".to_owned(), params }).await?;
+    Ok(Some(id))
 }
 
 fn greet(daemon: &Daemon, data_given: bool, context: &mut Context) -> Result<()> {

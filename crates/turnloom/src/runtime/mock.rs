@@ -44,7 +44,7 @@ impl Runtime for Mock {
     }
 
     fn own_params(&self) -> &'static [&'static str] {
-        &["pace_ms", "in_process"]
+        &["pace_ms", "in_process", "greet"]
     }
 
     fn idle_ms(&self) -> i64 {

@@ -157,8 +157,11 @@ impl MockAgent {
 
     fn obey(&mut self, order: Do) {
         match order {
-            Do::Open { session, resume, fork, pace_ms } => {
+            Do::Open { session, resume, fork, pace_ms, greet } => {
                 self.pace_ms = pace_ms.unwrap_or(PACE_MS);
+                if greet == Some(true) && resume.is_none() && fork.is_none() {
+                    self.later.extend(scripts::welcome());
+                }
                 self.steps.push_back(Step::Say(ready(&session, resume, fork)));
             }
             Do::Prompt { turn, text } => {

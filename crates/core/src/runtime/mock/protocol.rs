@@ -20,8 +20,9 @@ impl Protocol for MockProtocol {
             Beginning::Resume { provider_session_id } => (Some(provider_session_id.clone()), None),
             Beginning::Fork { provider_session_id } => (None, Some(provider_session_id.clone())),
         };
+        let greet = opening.params.get("greet").and_then(serde_json::Value::as_bool);
         let pace_ms = opening.params.get("pace_ms").and_then(serde_json::Value::as_u64);
-        tell(out, &Do::Open { session: opening.session_id.to_string(), resume, fork, pace_ms });
+        tell(out, &Do::Open { session: opening.session_id.to_string(), resume, fork, pace_ms, greet });
     }
 
     fn order(&mut self, order: &Order, out: &mut Output) {

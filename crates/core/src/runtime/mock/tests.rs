@@ -22,10 +22,14 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(&json!({}))
+    }
+
+    fn with(params: &serde_json::Value) -> Self {
         let setup = Setup {
             session_id: SessionId::trusted("s"),
             runtime: "mock".into(),
-            params: json!({}),
+            params: params.clone(),
             capabilities: CAPABILITIES,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
@@ -213,6 +217,16 @@ fn text_is_never_doubled() {
     bench.play();
     assert!(bench.text().ends_with("I said it differently in the end."));
     assert!(bench.log.iter().any(|envelope| matches!(envelope.event, Event::Retracted(_))));
+}
+
+#[test]
+fn it_greets_whoever_has_not_said_anything() {
+    let mut bench = Bench::with(&json!({ "greet": true }));
+    bench.wish(Wish::Resume { provider_session_id: None });
+    bench.play();
+    assert!(bench.text().starts_with("Hello."));
+    assert_eq!(bench.outcomes(), [Outcome::Completed]);
+    bench.assert_lawful(Ending::AtRest);
 }
 
 #[test]

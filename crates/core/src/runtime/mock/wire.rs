@@ -12,7 +12,7 @@ use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Do {
-    Open { session: String, resume: Option<String>, fork: Option<String>, pace_ms: Option<u64> },
+    Open { session: String, resume: Option<String>, fork: Option<String>, pace_ms: Option<u64>, greet: Option<bool> },
     Prompt { turn: TurnId, text: String },
     Steer { message: MessageId, text: String },
     Interrupt {},

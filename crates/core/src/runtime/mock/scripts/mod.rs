@@ -139,6 +139,25 @@ pub(super) fn compaction() -> Vec<Step> {
     ]
 }
 
+/// What a session begins with that was made for somebody who has not typed anything yet.
+pub(super) fn welcome() -> Vec<Step> {
+    let look = "welcome-look";
+    let mut steps = vec![
+        Step::Say(Say::TurnStart {}),
+        start(look, "Read", json!({ "file_path": "loom.toml" }), |start| {
+            start.file_path = Some("loom.toml".to_owned());
+            start.is_file_read = Some(true);
+        }),
+        Step::Sleep { ms: 40 },
+        result(look, "warp = 120\nweft = 96\n", |result| result.is_file_read = Some(true)),
+    ];
+    steps.extend(words(
+        "welcome",
+        "Hello. I am the mock agent: I need no key and no network. Send `demo` and I will show you everything a turn can hold, or `help` for the list.",
+    ));
+    steps
+}
+
 fn words_in(t: &str, name: &str, text: &str) -> Vec<Step> {
     words(&format!("{t}-{name}"), text)
 }
