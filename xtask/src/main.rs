@@ -65,7 +65,9 @@ fn test() -> Result<()> {
             )
         })?;
         steps.run("the README's commands", readme::check)?;
-        steps.run("benchmarks run", || cargo(&["bench", "-p", "turnloom", "--bench", "loom", "--", "--smoke"]))
+        steps.run("benchmarks run", || {
+            cargo(&["bench", "-p", "turnloom", "--bench", "loom", "--profile", "dev", "--", "--smoke"])
+        })
     });
     steps.report();
     outcome
