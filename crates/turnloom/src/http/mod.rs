@@ -106,7 +106,9 @@ pub async fn serve(listener: TcpListener, app: App, config: &Config) -> std::io:
     let closing = app.closing.clone();
     // A frame leaves when it is written, however small it is.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-    axum::serve(listener, router(app, config)).with_graceful_shutdown(closing.cancelled_owned()).await
+    // Made once and shared: a router that is served as it is would be copied for every connection.
+    let service = router(app, config).into_make_service();
+    axum::serve(listener, service).with_graceful_shutdown(closing.cancelled_owned()).await
 }
 
 fn router(app: App, config: &Config) -> Router {
