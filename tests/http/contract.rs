@@ -159,12 +159,51 @@ fn metrics_count_what_happened() {
 }
 
 #[test]
+fn a_page_can_say_how_long_things_took() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let timings =
+        json!({ "timings": [{ "step": "sent_to_accepted", "ms": 3.5 }, { "step": "open_to_messages", "ms": 40 }] });
+    assert_eq!(client.post("/api/timings", &timings).status, 204);
+    let text = client.get("/metrics").body;
+    assert!(text.contains("turnloom_page_milliseconds_count{step=\"SentToAccepted\"} 1"), "{text}");
+    for wrong in [json!({ "step": "made_up", "ms": 1 }), json!({ "step": "open_to_shell", "ms": -1 })] {
+        client.post("/api/timings", &json!({ "timings": [wrong] })).is_problem(400, "invalid_request");
+    }
+}
+
+#[test]
 fn the_pages_need_nothing_from_elsewhere() {
     let daemon = Daemon::start();
-    for path in ["/", "/api/docs"] {
-        let page = daemon.client.get(path);
-        assert_eq!(page.status, 200);
-        assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
-        assert!(!page.body.contains("http://") && !page.body.contains("https://json"), "{path}");
+    let docs = daemon.client.get("/api/docs");
+    assert_eq!(docs.status, 200);
+    assert!(docs.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    assert!(!docs.body.contains("http://") && !docs.body.contains("https://json"));
+}
+
+#[test]
+fn the_workbench_is_part_of_the_program() {
+    let daemon = Daemon::start();
+    // The page holds no secret, so that somebody who is not signed in can be told how to sign in.
+    let stranger = crate::support::Client::new(&daemon.client.address, None);
+    let page = stranger.get("/");
+    assert_eq!((page.status, page.header("cache-control")), (200, Some("no-cache")));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("require-trusted-types-for 'script'") && policy.contains("default-src 'self'"), "{policy}");
+    let addresses = page.body.split(['"', '\'']).filter(|part| part.starts_with('/'));
+    let mut scripts = 0;
+    for address in addresses {
+        let file = stranger.get(address);
+        assert_eq!(file.status, 200, "{address}");
+        scripts += usize::from(file.header("content-type") == Some("text/javascript; charset=utf-8"));
+        if address.starts_with("/static/") {
+            assert!(file.header("cache-control").unwrap().contains("immutable"), "{address}");
+        }
     }
+    assert!(scripts > 0, "{}", page.body);
+    assert!(!page.body.contains("http://") && !page.body.contains("https://"));
+    stranger.get("/static/nothing.js").is_problem(404, "not_found");
+    stranger.get("/static/../../Cargo.toml").is_problem(404, "not_found");
+    let small = stranger.request("GET", "/theme.js", &[("accept-encoding", "gzip")], b"");
+    assert_eq!(small.status, 200);
 }

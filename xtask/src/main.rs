@@ -2,9 +2,11 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this talks to the person who runs it")]
 
+mod browser;
 mod readme;
 mod steps;
 mod tidy;
+mod web;
 
 use std::process::ExitCode;
 
@@ -18,7 +20,9 @@ cargo xtask <command>
   check         the quick part of it: format, lints, tidiness
   gen           write the generated files in docs/reference
   gen --check   fail if they are not current
+  web           build the workbench into the folder that is committed
   bench         measure against the raw floor (see docs/benchmarks.md)
+  bench-page    measure the workbench in a browser
   sim [SEED]    run the simulator long, or replay one seed
 ";
 
@@ -30,7 +34,9 @@ fn main() -> ExitCode {
         ["check"] => check(&mut Steps::default()),
         ["gen"] => cargo(&["run", "--quiet", "-p", "turnloom", "--example", "generate"]),
         ["gen", "--check"] => generated_is_current(),
+        ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
+        ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
         ["sim", seed] => simulate(Some(seed)),
         [] | ["help" | "--help" | "-h"] => {
@@ -55,9 +61,11 @@ fn test() -> Result<()> {
         steps
             .run("pure tests: model, laws, simulator", || cargo(&["test", "-p", "turnloom-core", "--all-features"]))?;
         steps.run("generated files are current", generated_is_current)?;
+        steps.run("workbench: types, lints, tests, build, budget", web::check)?;
         steps.run("tests: log, processes, HTTP, command line, crashes, load", || {
             cargo(&["test", "-p", "turnloom", "-p", "xtask"])
         })?;
+        steps.run("the workbench in a browser", browser::check)?;
         steps.run("documentation", || {
             steps::cargo_with(
                 &["doc", "--workspace", "--no-deps", "--document-private-items"],

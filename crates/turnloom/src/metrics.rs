@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use turnloom_core::event::Outcome;
 
 use crate::log::sqlite::Stats;
@@ -18,6 +20,27 @@ use crate::log::sqlite::Stats;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabel {
     outcome: &'static str,
+}
+
+/// What a page measures, where the person is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema, EncodeLabelValue)]
+#[serde(rename_all = "snake_case")]
+pub enum PageStep {
+    SentToAccepted,
+    AcceptedToFirstEvent,
+    FirstEventToFirstStatus,
+    FirstStatusToFirstText,
+    FirstTextToPainted,
+    /// How long the oldest change waited for a frame.
+    BacklogAge,
+    OpenToShell,
+    OpenToMessages,
+    OpenToIdle,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabel {
+    step: PageStep,
 }
 
 #[derive(Debug)]
@@ -32,6 +55,7 @@ pub struct Metrics {
     pub followers: Gauge,
     /// How far behind the head a follower was when it was written to.
     pub follower_lag: Histogram,
+    page: Family<StepLabel, Histogram>,
     pub sessions_awake: Gauge,
     pub agents_alive: Gauge,
 }
@@ -46,6 +70,7 @@ impl Default for Metrics {
             unparsed: Counter::default(),
             followers: Gauge::default(),
             follower_lag: Histogram::new(exponential_buckets(1.0, 4.0, 10)),
+            page: Family::new_with_constructor(|| Histogram::new(exponential_buckets(1.0, 2.5, 10))),
             sessions_awake: Gauge::default(),
             agents_alive: Gauge::default(),
             registry: Registry::default(),
@@ -60,6 +85,7 @@ impl Default for Metrics {
             "How many events behind the head a follower was when written to",
             metrics.follower_lag.clone(),
         );
+        registry.register("page_milliseconds", "What pages measured, by step", metrics.page.clone());
         registry.register("sessions_awake", "Sessions in memory", metrics.sessions_awake.clone());
         registry.register("children_alive", "Agent processes alive", metrics.agents_alive.clone());
         Self { registry, ..metrics }
@@ -78,6 +104,11 @@ impl Metrics {
         if let Some(started) = started {
             self.turn_seconds.observe(started.elapsed().as_secs_f64());
         }
+    }
+
+    /// Takes one measurement of a page.
+    pub fn page_took(&self, step: PageStep, milliseconds: f64) {
+        self.page.get_or_create(&StepLabel { step }).observe(milliseconds);
     }
 
     /// The exposition text. The log keeps its own counts; they are written beside ours.

@@ -129,7 +129,10 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
             format!("pages of {origin} may not call this daemon; add it to `origins` in config.toml if they should");
         return Problem::new(StatusCode::FORBIDDEN, "foreign_origin", detail).into_response();
     }
-    let open = matches!(request.uri().path(), "/health" | "/login");
+    // The page itself holds no secret; what it shows does.
+    let path = request.uri().path();
+    let open =
+        matches!(path, "/health" | "/login" | "/" | "/favicon.svg" | "/theme.js") || path.starts_with("/static/");
     if !open && !app.access.admits(headers) {
         let detail = "send `Authorization: Bearer TOKEN`, or open a link that `turnloom open` prints";
         return Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();

@@ -24,14 +24,6 @@ code, pre { font: 13px/1.5 ui-monospace, monospace } pre { overflow-x: auto; pad
 table { border-collapse: collapse; margin: 8px 0 } td { padding: 2px 16px 2px 0; vertical-align: top }
 ";
 
-pub(super) async fn front() -> Response {
-    let body = "<h1>Turnloom is running</h1>\
-        <p>One daemon between coding agents and user interfaces. This version speaks through its API and its command line.</p>\
-        <p><a href=\"/api/docs\">The API</a> · <a href=\"/api/openapi.json\">OpenAPI</a> · <a href=\"/metrics\">Metrics</a></p>\
-        <p class=\"muted\">In a terminal: <code>turnloom run \"demo\"</code>, <code>turnloom chat</code>, <code>turnloom sessions</code>.</p>";
-    page("Turnloom", body)
-}
-
 pub(super) async fn routes(State(app): State<App>) -> Response {
     let mut body = String::from(
         "<h1>The Turnloom API</h1><p class=\"muted\">Made from the code that serves it. \

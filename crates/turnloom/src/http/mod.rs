@@ -3,6 +3,7 @@
 
 mod access;
 mod asks;
+mod assets;
 mod blobs;
 mod docs;
 mod events;
@@ -157,13 +158,23 @@ fn operation_routes() -> Vec<Route> {
             "Exposition text",
             "text/plain",
         ),
+        post("/api/timings", "What a page measured, for the metrics", operations::timings)
+            .body::<operations::Timings>()
+            .answers_empty(204, "Taken"),
         get("/api/openapi.json", "This document", operations::openapi).answers_as(
             200,
             "OpenAPI 3.1",
             "application/json",
         ),
         get("/api/docs", "This document, to read", docs::routes).answers_as(200, "A page", "text/html"),
-        get("/", "The front page", docs::front).answers_as(200, "A page", "text/html"),
+        get("/", "The workbench", assets::index).answers_as(200, "A page", "text/html"),
+        get("/static/{*name}", "Files of the workbench", assets::hashed).answers_as(200, "A file", "text/javascript"),
+        get("/favicon.svg", "Its icon", assets::icon).answers_as(200, "A picture", "image/svg+xml"),
+        get("/theme.js", "Its theme, before the first paint", assets::theme).answers_as(
+            200,
+            "A script",
+            "text/javascript",
+        ),
     ]
 }
 

@@ -84,7 +84,7 @@ impl Route {
 
     /// `get /api/sessions/{id}` becomes `get_api_sessions_id`.
     fn operation_id(&self) -> String {
-        let path = self.path.replace(['{', '}'], "");
+        let path = self.path.replace(['{', '}', '*'], "");
         let words = path.split(['/', '-', '.', '_']).filter(|word| !word.is_empty());
         std::iter::once(self.method).chain(words).collect::<Vec<_>>().join("_")
     }
@@ -94,6 +94,7 @@ impl Route {
             .path
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+            .map(|name| name.trim_start_matches('*'))
             .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
             .collect();
         if let Some(query) = self.query {
@@ -161,7 +162,9 @@ impl Table {
         let mut paths: Map<String, Value> = Map::new();
         for route in &self.0 {
             let operation = route.describe(&mut generator);
-            merge(paths.entry(route.path).or_insert_with(|| json!({})), json!({ route.method: operation }));
+            // The document has no name for "the rest of the path".
+            let path = route.path.replace("{*", "{");
+            merge(paths.entry(path).or_insert_with(|| json!({})), json!({ route.method: operation }));
         }
         json!({
             "openapi": "3.1.0",

@@ -66,6 +66,16 @@ pub(super) struct Stream {
     pub(super) sent: u64,
     pub(super) bytes: usize,
     pub(super) per_second: Option<u64>,
+    pub(super) text: StreamText,
+}
+
+/// What a stream is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StreamText {
+    /// Each piece begins with its number.
+    Counted,
+    /// Markdown as agents write it, over and over.
+    Prose,
 }
 
 /// An agent that plays scripts.
@@ -205,18 +215,29 @@ impl MockAgent {
     }
 
     fn stream(&mut self, stream: Stream) -> Next {
-        let Stream { block, left, sent, bytes, per_second } = stream;
+        let Stream { block, left, sent, bytes, per_second, text: kind } = stream;
         if left == 0 {
             return self.next_move();
         }
-        let mut text = format!("{sent} ");
-        text.push_str(&"x".repeat(bytes.saturating_sub(text.len())));
+        let text = match kind {
+            StreamText::Counted => {
+                let number = format!("{sent} ");
+                let rest = bytes.saturating_sub(number.len());
+                number + &"x".repeat(rest)
+            }
+            StreamText::Prose => {
+                let prose = scripts::PROSE;
+                let start = usize::try_from(sent).unwrap_or(0).wrapping_mul(bytes) % prose.len();
+                prose.chars().cycle().skip(start).take(bytes).collect()
+            }
+        };
         self.steps.push_front(Step::Stream(Stream {
             block: block.clone(),
             left: left - 1,
             sent: sent + 1,
             bytes,
             per_second,
+            text: kind,
         }));
         if let Some(ms) = per_second.and_then(|rate| pause_before(sent + 1, rate)) {
             self.steps.push_front(Step::Sleep { ms });

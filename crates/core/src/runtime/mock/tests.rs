@@ -163,6 +163,7 @@ fn every_command_keeps_the_laws() {
         "echo hello",
         "anything else",
         "stream 30 20",
+        "prose 30 20",
         "sleep 5",
         "big 50000",
         "crash",

@@ -1,0 +1,78 @@
+// How the page feels, in numbers: run by `cargo xtask bench-page`, against a release build.
+
+import { gzipSync, brotliCompressSync } from 'node:zlib'
+
+import { Daemon, close, conversation, open } from './support.js'
+
+/** Notes the longest task of the main thread from here on. */
+const watchTasks = (page) =>
+  page.evaluate(() => {
+    window.longest = 0
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration)
+    }).observe({ type: 'longtask', buffered: false })
+  })
+
+const rows = []
+const row = (what, value, aim) => rows.push(`| ${what} | ${value} | ${aim} |`)
+const ms = (value) => `${Math.round(value)} ms`
+
+const daemon = await Daemon.start(['--no-sample', '--durability', 'process'])
+try {
+  // 200 pieces a second, 200 KB in all, in one message.
+  await daemon.session('stream')
+  const { page, context } = await open(daemon, { hash: '#/s/stream' })
+  await conversation(page).waitFor()
+  await watchTasks(page)
+  await daemon.say('stream', 'prose 1000 200 200')
+  await daemon.untilIdle('stream')
+  const content = await daemon.content('stream')
+  await page.waitForFunction((tail) => document.querySelector('[role=log]').innerText.includes(tail), content.trim().slice(-12))
+  row(`longest task while ${Math.round(content.length / 1000)} KB stream in at 200 pieces/s`, ms(await page.evaluate(() => window.longest)), 'under 50 ms')
+  await context.close()
+
+  // A session of 5,000 messages, from the click to its newest message.
+  await daemon.longSession('long', 2500)
+  const second = await open(daemon)
+  const opened = []
+  for (let round = 0; round < 5; round++) {
+    await second.page.goto(`${daemon.url}/#/`)
+    await second.page.reload()
+    await second.page.getByText('long').first().waitFor()
+    opened.push(
+      await second.page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            const start = performance.now()
+            location.hash = '#/s/long'
+            const look = () => {
+              const log = document.querySelector('[role=log]')
+              if (log?.innerText.includes('number 2499')) setTimeout(() => resolve(performance.now() - start))
+              else requestAnimationFrame(look)
+            }
+            look()
+          }),
+      ),
+    )
+  }
+  opened.sort((a, b) => a - b)
+  row('opening a session of 5,000 messages, to the newest on the screen (first, median of 5)', `${ms(opened.at(-1))}, ${ms(opened[2])}`, 'under 300 ms')
+  await second.context.close()
+
+  // What the first load brings.
+  const scripts = []
+  const third = await open(daemon)
+  third.page.on('response', async (response) => {
+    if (response.url().endsWith('.js')) scripts.push(response.body())
+  })
+  await third.page.goto(`${daemon.url}/#/s/long`)
+  await third.page.reload({ waitUntil: 'networkidle' })
+  const bodies = await Promise.all(scripts)
+  const size = (compress) => `${Math.round(bodies.reduce((sum, body) => sum + compress(body).length, 0) / 1024)} KiB`
+  row('JavaScript at first load, gzip and brotli', `${size(gzipSync)}, ${size(brotliCompressSync)}`, 'under 120 KB')
+  await third.context.close()
+} finally {
+  await daemon.end()
+  await close()
+}
+console.log(['| measure | value | aim |', '|---|---|---|', ...rows].join('\n'))

@@ -1,0 +1,57 @@
+// Files on their way into a message: images as images, text as text that says where it came from.
+
+import { newId } from './api'
+import { bytes } from './format'
+import type { Part } from './types'
+
+export interface Attachment {
+  id: string
+  name: string
+  size: number
+  part: Part
+  preview?: string
+}
+
+const LARGEST_IMAGE = 5 * 1024 * 1024
+const LARGEST_TEXT = 256 * 1024
+
+export async function readFiles(files: File[], held: Attachment[]): Promise<{ added: Attachment[]; refused: string }> {
+  const added: Attachment[] = []
+  const refused: string[] = []
+  for (const file of files) {
+    if (held.some((other) => other.name === file.name && other.size === file.size)) continue
+    const image = /^image\/(png|jpeg|gif|webp)$/.test(file.type)
+    const limit = image ? LARGEST_IMAGE : LARGEST_TEXT
+    if (file.size > limit) {
+      refused.push(`${file.name} is ${bytes(file.size)}; at most ${bytes(limit)} can be sent.`)
+    } else if (image) {
+      const data = await base64(file)
+      added.push(attachment(file, { type: 'image', media_type: file.type, data }, `data:${file.type};base64,${data}`))
+    } else {
+      const text = await file.text()
+      if (text.includes('\0')) refused.push(`${file.name} is neither text nor an image that agents read.`)
+      else added.push(attachment(file, { type: 'text', text: `File ${file.name}:\n\n${fence(text)}` }))
+    }
+  }
+  return { added, refused: refused.join(' ') }
+}
+
+function attachment(file: File, part: Part, preview?: string): Attachment {
+  return { id: newId(), name: file.name, size: file.size, part, ...(preview ? { preview } : {}) }
+}
+
+/** A fence that is longer than any in the text. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((match) => match[0].length))
+  const marks = '`'.repeat(longest + 1)
+  return `${marks}\n${text.replace(/\n$/, '')}\n${marks}`
+}
+
+function base64(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result).split(',')[1] ?? '')
+    reader.onerror = () => reject(reader.error ?? new Error('unreadable'))
+    reader.readAsDataURL(file)
+  })
+}

@@ -1,0 +1,70 @@
+// What the palette offers, for where the page is now.
+
+import { statusWord, titleOf } from './activity'
+import { api } from './api'
+import { current } from './conversation.svelte'
+import { prefs } from './prefs.svelte'
+import { router, sessionHash } from './route.svelte'
+import { sessions } from './sessions.svelte'
+import { ui } from './ui.svelte'
+
+export interface Command {
+  id: string
+  name: string
+  hint?: string
+  run: () => unknown
+}
+
+export function commands(): Command[] {
+  const list: Command[] = [
+    { id: 'new', name: 'New session', hint: 'Alt N', run: () => router.go('#/new') },
+    { id: 'asks', name: 'Needs you', hint: `${sessions.asks.length} waiting`, run: () => router.go('#/asks') },
+  ]
+  const conversation = current.conversation
+  const can = sessions.byId(conversation?.id)?.capabilities
+  if (conversation) {
+    const id = conversation.id
+    if (conversation.running)
+      list.push({ id: 'stop', name: 'Stop the running turn', hint: 'Esc', run: () => conversation.stop() })
+    list.push(
+      { id: 'plan', name: 'Show the plan', run: () => prefs.showPanel('plan') },
+      { id: 'files', name: 'Show changed files', run: () => prefs.showPanel('files') },
+      { id: 'inspector', name: 'Show the inspector', run: () => prefs.showPanel('inspector') },
+    )
+    if (can?.compact) list.push({ id: 'compact', name: 'Compact the conversation', run: () => api.compact(id) })
+    if (can?.fork) {
+      const fork = async () => router.go(sessionHash((await api.fork(id)).session_id))
+      list.push({ id: 'fork', name: 'Fork this session', run: fork })
+    }
+    const archive = async () => {
+      await api.archive(id)
+      sessions.drop(id)
+      router.go('#/')
+    }
+    list.push({ id: 'archive', name: 'Archive this session', run: archive })
+    list.push({ id: 'copy-id', name: 'Copy the session id', run: () => navigator.clipboard.writeText(id) })
+  }
+  list.push(
+    { id: 'light', name: 'Theme: light', run: () => prefs.setTheme('light') },
+    { id: 'dark', name: 'Theme: dark', run: () => prefs.setTheme('dark') },
+    { id: 'system', name: 'Theme: as the system', run: () => prefs.setTheme('system') },
+    {
+      id: 'column',
+      name: prefs.narrow ? 'Widen the sessions column' : 'Narrow the sessions column',
+      run: () => prefs.setNarrow(!prefs.narrow),
+    },
+    {
+      id: 'notify',
+      name: prefs.notify ? 'Do not notify me' : 'Notify me when a session needs me',
+      run: () => prefs.setNotify(!prefs.notify),
+    },
+    { id: 'help', name: 'Keyboard shortcuts', hint: '?', run: () => (ui.help = true) },
+  )
+  const rows = sessions.all.map((session) => ({
+    id: session.session_id,
+    name: titleOf(session),
+    hint: [session.runtime, statusWord(session)].filter(Boolean).join(' · '),
+    run: () => router.go(sessionHash(session.session_id)),
+  }))
+  return [...list.slice(0, 2), ...rows, ...list.slice(2)]
+}

@@ -1,0 +1,61 @@
+// Numbers and times as people read them.
+
+const THIN = '\u202f'
+
+export function number(value: number): string {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, THIN)
+}
+
+export function tokens(value: number): string {
+  if (value < 1_000) return String(value)
+  return value < 100_000 ? `${(value / 1_000).toFixed(1)}${THIN}k` : `${Math.round(value / 1_000)}${THIN}k`
+}
+
+export function bytes(value: number): string {
+  if (value < 1_024) return `${value}${THIN}B`
+  if (value < 1_048_576) return `${(value / 1_024).toFixed(value < 10_240 ? 1 : 0)}${THIN}KB`
+  return `${(value / 1_048_576).toFixed(1)}${THIN}MB`
+}
+
+export function duration(ms: number): string {
+  if (ms < 950) return `${Math.max(0, Math.round(ms / 10) * 10)}${THIN}ms`
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}${THIN}s`
+  return elapsed(ms)
+}
+
+/** Whole seconds: for something that is still going on. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000))
+  if (seconds < 60) return `${seconds}${THIN}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60)
+    return seconds % 60 && minutes < 10 ? `${minutes}${THIN}min ${seconds % 60}${THIN}s` : `${minutes}${THIN}min`
+  const hours = Math.floor(minutes / 60)
+  return minutes % 60 ? `${hours}${THIN}h ${minutes % 60}${THIN}min` : `${hours}${THIN}h`
+}
+
+/** How long something took; what took no time worth a word says nothing. */
+export function between(from: string | undefined, to: string | undefined): string {
+  const ms = from && to ? Date.parse(to) - Date.parse(from) : 0
+  return ms >= 100 ? duration(ms) : ''
+}
+
+export function ago(at: string, now: number): string {
+  const ms = now - Date.parse(at)
+  if (ms < 60_000) return 'now'
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}${THIN}min`
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)}${THIN}h`
+  return `${Math.floor(ms / 86_400_000)}${THIN}d`
+}
+
+export function clock(at: string): string {
+  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+}
+
+export function plural(count: number, one: string, many: string): string {
+  return `${number(count)} ${count === 1 ? one : many}`
+}
+
+export function pretty(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

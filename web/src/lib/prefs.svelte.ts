@@ -1,0 +1,71 @@
+// What a person chose for this browser. Kept in local storage, each under its own name.
+
+export function load<T>(name: string, fallback: T): T {
+  try {
+    const text = localStorage.getItem(`turnloom.${name}`)
+    return text === null ? fallback : (JSON.parse(text) as T)
+  } catch {
+    return fallback
+  }
+}
+
+export function store(name: string, value: unknown): void {
+  try {
+    if (value === undefined || value === '') localStorage.removeItem(`turnloom.${name}`)
+    else localStorage.setItem(`turnloom.${name}`, JSON.stringify(value))
+  } catch {
+    // A full or forbidden store costs the memory of a choice, nothing else.
+  }
+}
+
+export type Theme = 'system' | 'light' | 'dark'
+export type PanelTab = 'plan' | 'files' | 'inspector'
+
+const storedTheme = document.documentElement.dataset['theme']
+
+class Prefs {
+  theme = $state<Theme>(storedTheme === 'light' || storedTheme === 'dark' ? storedTheme : 'system')
+  narrow = $state(load('narrow', false))
+  panel = $state<PanelTab | undefined>(load<PanelTab | undefined>('panel', undefined))
+  notify = $state(load('notify', false))
+
+  setTheme(theme: Theme): void {
+    this.theme = theme
+    // Stored without quotes: the script that runs before the first paint reads it as it is.
+    if (theme === 'system') {
+      delete document.documentElement.dataset['theme']
+      localStorage.removeItem('turnloom.theme')
+    } else {
+      document.documentElement.dataset['theme'] = theme
+      localStorage.setItem('turnloom.theme', theme)
+    }
+  }
+
+  nextTheme(): void {
+    const order: Theme[] = ['system', 'light', 'dark']
+    this.setTheme(order[(order.indexOf(this.theme) + 1) % order.length] ?? 'system')
+  }
+
+  setNarrow(narrow: boolean): void {
+    this.narrow = narrow
+    store('narrow', narrow)
+  }
+
+  togglePanel(tab: PanelTab): void {
+    this.panel = this.panel === tab ? undefined : tab
+    store('panel', this.panel)
+  }
+
+  showPanel(tab: PanelTab | undefined): void {
+    this.panel = tab
+    store('panel', tab)
+  }
+
+  async setNotify(notify: boolean): Promise<void> {
+    if (notify && 'Notification' in window) notify = (await Notification.requestPermission()) === 'granted'
+    this.notify = notify
+    store('notify', notify)
+  }
+}
+
+export const prefs = new Prefs()

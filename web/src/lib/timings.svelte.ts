@@ -1,0 +1,70 @@
+// How long the steps between a person and the agent take, measured where the person is. Shown in the inspector, and told to the daemon's metrics.
+
+import { api } from './api'
+
+export const STEPS = [
+  ['sent', 'accepted', 'Send to accepted'],
+  ['accepted', 'first_event', 'Accepted to first event'],
+  ['first_event', 'first_status', 'First event to first status'],
+  ['first_status', 'first_text', 'Status to first text'],
+  ['first_text', 'painted', 'Text to paint'],
+  ['open', 'shell', 'Open session to shell'],
+  ['open', 'messages', 'Open session to messages'],
+] as const
+
+type Mark = (typeof STEPS)[number][0] | (typeof STEPS)[number][1]
+
+/** What each mark begins anew: marks that came before it in an earlier round do not count. */
+const RESETS: Partial<Record<Mark, Mark[]>> = {
+  sent: ['accepted', 'first_event', 'first_status', 'first_text', 'painted'],
+  open: ['shell', 'messages'],
+}
+
+/** How long measurements are collected before they are sent together. */
+const COLLECT_MS = 2000
+
+class Timings {
+  #waiting: { step: string; ms: number }[] = []
+  #marks = $state<Partial<Record<Mark, number>>>({})
+
+  /** Notes the first time something happens in a round. */
+  mark(mark: Mark, at: number = performance.now()): void {
+    const resets = RESETS[mark]
+    if (resets) {
+      for (const later of resets) delete this.#marks[later]
+      this.#marks[mark] = at
+    } else if (this.#marks[mark] === undefined) {
+      this.#marks[mark] = at
+      for (const [from, to] of STEPS) {
+        const start = this.#marks[from]
+        if (to === mark && start !== undefined) this.#tell(`${from}_to_${to}`, Math.max(0, at - start))
+      }
+    }
+  }
+
+  /** Measurements are for whoever runs the daemon; that they do not arrive is nobody's trouble here. */
+  #tell(step: string, ms: number): void {
+    if (this.#waiting.length === 0) {
+      setTimeout(() => void api.timings(this.#waiting.splice(0)).catch(() => undefined), COLLECT_MS)
+    }
+    this.#waiting.push({ step, ms })
+  }
+
+  /** The first paint after what was just put on the page. */
+  markPaint(mark: Mark): void {
+    if (this.#marks[mark] === undefined) requestAnimationFrame(() => setTimeout(() => this.mark(mark)))
+  }
+
+  has(mark: Mark): boolean {
+    return this.#marks[mark] !== undefined
+  }
+
+  get rows(): { label: string; ms: number | undefined }[] {
+    return STEPS.map(([from, to, label]) => {
+      const [start, end] = [this.#marks[from], this.#marks[to]]
+      return { label, ms: start === undefined || end === undefined ? undefined : Math.max(0, end - start) }
+    })
+  }
+}
+
+export const timings = new Timings()

@@ -1,0 +1,126 @@
+// The shapes that the daemon sends: views, sessions, agents, asks, events.
+
+import type { Block, Component, Plan } from './blocks'
+
+export type * from './blocks'
+
+export interface Usage {
+  input_tokens: number
+  output_tokens: number
+  cached_tokens?: number
+  reasoning_tokens?: number
+  cost_usd?: number
+  context_used?: number
+  context_window?: number
+}
+
+export interface Message {
+  id: string
+  role: 'user' | 'agent' | 'system'
+  turn_id?: string
+  blocks: Block[]
+  done: boolean
+  content: string
+  started_at: string
+  ended_at?: string
+  outcome?: 'completed' | 'stopped' | 'interrupted' | 'failed'
+  reason?: string
+  usage?: Usage
+  origin?: string
+}
+
+export interface Activity {
+  state: string
+  label?: string
+  attempt?: number
+  since: string
+}
+
+export interface View {
+  seq: number
+  session: {
+    session_id?: string
+    runtime?: string
+    title?: string
+    cwd?: string
+    model?: string
+    mode?: string
+    provider_session_id?: string
+    resumed?: boolean
+    turn?: string
+    archived?: boolean
+    ended?: { reason: string; message?: string }
+  }
+  messages: Message[]
+  asks: { ask_id: string; kind: string; path: string[]; asked_at: string }[]
+  queue: { message_id: string; preview: string; state: string }[]
+  steers: { message_id: string; content?: Part[] }[]
+  components: Component[]
+  background: { background_id: string; kind: string; label: string; tool_use_id?: string; started_at: string }[]
+  state?: unknown
+  plan?: Plan | null
+  activity?: Activity | null
+  usage?: Usage
+  before?: string
+}
+
+export type Part =
+  { type: 'text'; text: string } | { type: 'image'; media_type: string; data: string } | { type: 'file'; path: string }
+
+export interface Capabilities {
+  steer: boolean
+  fork: boolean
+  rollback: boolean
+  compact: boolean
+  set_model: boolean
+  set_mode: boolean
+  images: boolean
+  files: boolean
+}
+
+export type SessionStatus = 'idle' | 'running' | 'waiting' | 'stopping' | 'archived' | 'failed'
+
+export interface Session {
+  session_id: string
+  runtime: string
+  status: SessionStatus
+  head: number
+  title: string
+  archived?: boolean
+  cwd?: string
+  model?: string
+  mode?: string
+  asks?: number
+  queued?: number
+  capabilities?: Partial<Capabilities>
+  created_at: string
+  updated_at: string
+}
+
+export interface Agent {
+  id: string
+  name: string
+  installed: boolean
+  version?: string
+  capabilities?: Partial<Capabilities>
+  problem?: string
+  fix?: string
+}
+
+export interface Ask {
+  session_id: string
+  session_title: string
+  ask_id: string
+  kind: 'permission' | 'question' | 'interrupt'
+  asked_at: string
+  title: string
+  request: unknown
+}
+
+export interface LogEvent {
+  seq: number
+  ts: string
+  type: string
+  turn_id?: string
+  data: unknown
+}

@@ -1,0 +1,83 @@
+// Brings a view forward. The fold itself lives in the daemon; a client only applies its smallest changes. Not here: the connection.
+// Works on plain objects and on reactive ones alike: it changes exactly the fields that changed, so that a delta touches one text node.
+
+type Fields = Record<string, unknown>
+
+export type Op =
+  | { op: 'append'; path: string[]; field: string; text: string }
+  | { op: 'set'; path: string[]; fields: Fields }
+  | { op: 'insert'; path: string[]; node: Fields }
+  | { op: 'remove'; path: string[] }
+
+/** Applies one change. One to something that is not here is for somebody who holds more. */
+export function apply(view: object, op: Op): void {
+  const parents = op.op === 'remove' ? op.path.slice(0, -1) : op.path
+  const node = find(view as Fields, parents)
+  if (!node) return
+  const children = parents.length === 0 ? 'messages' : 'blocks'
+  if (op.op === 'append') {
+    const known = node[op.field]
+    node[op.field] = (typeof known === 'string' ? known : '') + op.text
+  } else if (op.op === 'set') {
+    for (const [name, value] of Object.entries(op.fields)) {
+      if (value === null) delete node[name]
+      else node[name] = value
+    }
+  } else if (op.op === 'insert') {
+    if (Array.isArray(node[children])) (node[children] as Fields[]).push(op.node)
+    else node[children] = [op.node]
+  } else if (op.op === 'remove') {
+    const list = (node[children] ?? []) as Fields[]
+    const at = list.findLastIndex((child) => child['id'] === op.path.at(-1))
+    if (at >= 0) list.splice(at, 1)
+  }
+}
+
+function find(view: Fields, path: string[]): Fields | undefined {
+  let node: Fields | undefined = view
+  for (const [depth, id] of path.entries()) {
+    const list = node[depth === 0 ? 'messages' : 'blocks'] as Fields[] | undefined
+    // What changes is nearly always the newest.
+    node = list?.findLast((child) => child['id'] === id)
+    if (!node) return undefined
+  }
+  return node
+}
+
+/**
+ * Makes a view that is shown equal to a newer snapshot, in place: what did not change stays the same object, so the page keeps its place.
+ * Older messages that were paged in stay, as long as there is no gap between them and the snapshot.
+ */
+export function reconcile(view: object, snapshot: object): void {
+  const held = view as Fields
+  const fresh = { ...(snapshot as Fields) }
+  const list = (held['messages'] ?? []) as Fields[]
+  const newest = (fresh['messages'] ?? []) as Fields[]
+  const start = list.findIndex((message) => message['id'] === newest[0]?.['id'])
+  if (start > 0 && fresh['before'] !== undefined) {
+    fresh['messages'] = [...list.slice(0, start), ...newest]
+    fresh['before'] = held['before']
+  }
+  merge(held, fresh)
+}
+
+function merge(held: Fields, fresh: Fields): void {
+  for (const name of Object.keys(held)) if (fresh[name] === undefined) delete held[name]
+  for (const [name, value] of Object.entries(fresh)) {
+    const known = held[name]
+    if (value === undefined || known === value) continue
+    if ((name === 'messages' || name === 'blocks') && Array.isArray(known)) mergeChildren(known, value as Fields[])
+    else if (JSON.stringify(known) !== JSON.stringify(value)) held[name] = value
+  }
+}
+
+function mergeChildren(held: Fields[], fresh: Fields[]): void {
+  const known = new Map(held.map((child) => [child['id'], child]))
+  const next = fresh.map((child) => {
+    const same = known.get(child['id'])
+    if (!same || same === child) return child
+    merge(same, child)
+    return same
+  })
+  if (next.length !== held.length || next.some((child, at) => child !== held[at])) held.splice(0, held.length, ...next)
+}
