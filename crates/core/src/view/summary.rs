@@ -69,11 +69,31 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 fn line(text: &str) -> String {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let masked = mask(first);
+    let masked = mask(&plain(first));
     if masked.chars().count() <= MAX_CHARS {
         return masked;
     }
     masked.chars().take(MAX_CHARS - 1).chain(['…']).collect()
+}
+
+/// Without colours and other orders to a terminal: a summary is not shown in one.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == '\u{1b}' {
+            // `ESC [ ... letter`, or one character that says less.
+            if rest.clone().next() == Some('[') {
+                rest.next();
+                rest.by_ref().find(|c| ('@'..='~').contains(c));
+            } else {
+                rest.next();
+            }
+        } else if !c.is_control() {
+            plain.push(c);
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -112,6 +132,7 @@ mod tests {
             (bash("cat notes.md"), "line\nline\n", "cat notes.md", "cat notes.md"),
             (bash("ls -la"), "total 0", "ls -la", "ls -la"),
             (bash("cargo test"), "3 passed\n", "cargo test", "3 passed"),
+            (bash("cargo test"), "\u{1b}[1;32mok\u{1b}[0m 3 passed\n", "cargo test", "ok 3 passed"),
             (bash("cargo test"), "a\nb\n", "cargo test", "cargo test"),
             (bash("deploy --token abc"), "", "deploy --token ••••", "deploy --token ••••"),
             (call("WebSearch", json!({ "query": "looms" })), "many\nthings", "looms", "looms"),

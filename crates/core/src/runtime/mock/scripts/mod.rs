@@ -282,14 +282,16 @@ fn status(t: &str) -> Vec<Step> {
     steps
 }
 
-/// A 2 by 2 picture.
-const PICTURE: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGNkYPjPwMDAwMDAxAADAA4QAQHtJ2TpAAAAAElFTkSuQmCC";
+/// A piece of cloth, 144 by 72.
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAJAAAABIBAMAAADrBWHJAAAAD1BMVEUmK15ET8mapf/y7+bJajv482ueAAAAy0lEQVR42t1Y2w2AIBA7nUA3MK\
+     7ACuw/kxgSH5fwbL/6c0RoGu3BldPW8zCzZd+asY68l2OM6aEZ60hxIo7YQ+gaMoSQhiemZTdTig6pTEQTG0n5L/1D71+J4kQcsaGUu7M2vQn9\
+     zlYloomNpPyLtNEiX0KKE3HEBn2x6GvTlUSZiCY26ovO1/BKIk7EERv0xRcJOvWDVCaiiY03D0Vfm7MDcSKO2ITmwZ01sJIoE9HExpuHjDS8nc\
+     lIcSKO2JQ/LF0Xrc4vVSZiiX0BEOb3sCoK8TcAAAAASUVORK5CYII=";
 
 fn image(t: &str) -> Vec<Step> {
     let picture = ArtifactCreated {
         artifact_id: format!("{t}-picture"),
-        title: "Two threads".to_owned(),
+        title: "Plain weave".to_owned(),
         media_type: "image/png".to_owned(),
         content: Some(PICTURE.to_owned()),
         ..ArtifactCreated::default()
