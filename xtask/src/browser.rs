@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::node;
 use crate::tidy::root;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -12,7 +13,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 pub(crate) fn check() -> Result<()> {
     install_chromium()?;
     crate::steps::cargo(&["build", "-p", "turnloom"])?;
-    npm(&["ci", "--no-audit", "--no-fund"], "debug")?;
+    npm(&["ci"], "debug")?;
     npm(&["test"], "debug")
 }
 
@@ -20,19 +21,14 @@ pub(crate) fn check() -> Result<()> {
 pub(crate) fn bench() -> Result<()> {
     install_chromium()?;
     crate::steps::cargo(&["build", "--release"])?;
-    npm(&["ci", "--no-audit", "--no-fund"], "release")?;
+    npm(&["ci"], "release")?;
     npm(&["run", "bench"], "release")
 }
 
-#[expect(clippy::disallowed_methods, reason = "a developer's tool starts programs")]
 fn npm(args: &[&str], profile: &str) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let mut command = Command::new("npm");
-    command.args(args).current_dir(root().join("tests/browser"));
-    command.env("TURNLOOM_PROGRAM", target.join(profile).join("turnloom")).env("CHROMIUM", CHROMIUM);
-    let status = command.status().context("cannot run npm")?;
-    ensure!(status.success(), "npm {} ended with {status}", args.join(" "));
-    Ok(())
+    let program = target.join(profile).join("turnloom");
+    node::npm("tests/browser", args, &[("TURNLOOM_PROGRAM", &program), ("CHROMIUM", Path::new(CHROMIUM))])
 }
 
 /// Debian's, where it is missing and may be installed.

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this talks to the person who runs it")]
 
 mod browser;
+mod node;
 mod readme;
 mod steps;
 mod tidy;
