@@ -14,8 +14,9 @@ use super::reader::{BUSY, Reader, STATEMENTS, session_by_id};
 use super::{Durability, int, schema, uint};
 use crate::log::{Append, Claim, Created, Epoch, Error, NewSession, Sync, new_head};
 
-/// Pages kept in memory, in KiB when negative: the upper pages of every index of some hundred thousand sessions.
-const CACHE_KIB: i64 = -8 * 1024;
+/// Pages kept in memory, in KiB when negative. A session writes to one page at a time, so this is room for several hundred that write at once;
+/// more would only keep what nobody writes to any more.
+const CACHE_KIB: i64 = -4 * 1024;
 
 /// The only connection that writes.
 #[derive(Debug)]
