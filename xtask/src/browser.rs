@@ -12,7 +12,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 
 pub(crate) fn check() -> Result<()> {
     install_chromium()?;
-    crate::steps::cargo(&["build", "-p", "turnloom"])?;
+    crate::steps::cargo(&["build", "-p", "turnloom", "--all-features"])?;
     npm(&["ci"], "debug")?;
     npm(&["test"], "debug")
 }

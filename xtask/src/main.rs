@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["check"] => check(&mut Steps::default()),
-        ["gen"] => cargo(&["run", "--quiet", "-p", "turnloom", "--example", "generate"]),
+        ["gen"] => cargo(GENERATE),
         ["gen", "--check"] => generated_is_current(),
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
@@ -55,16 +55,19 @@ fn main() -> ExitCode {
     }
 }
 
+const GENERATE: &[&str] = &["run", "--quiet", "-p", "turnloom", "--all-features", "--example", "generate"];
+const ALL_TESTS: &[&str] = &["test", "--workspace", "--all-features"];
+
 /// Cheapest and most likely to fail first.
 fn test() -> Result<()> {
     let mut steps = Steps::default();
     let outcome = check(&mut steps).and_then(|()| {
-        steps
-            .run("pure tests: model, laws, simulator", || cargo(&["test", "-p", "turnloom-core", "--all-features"]))?;
+        // Every step builds the same packages with the same features, so that what one has built serves the next.
+        steps.run("unit tests: model, laws, simulator, log", || cargo(&[ALL_TESTS, &["--lib"]].concat()))?;
         steps.run("generated files are current", generated_is_current)?;
         steps.run("workbench: types, lints, tests, build, budget", web::check)?;
-        steps.run("tests: log, processes, HTTP, command line, crashes, load", || {
-            cargo(&["test", "-p", "turnloom", "-p", "xtask"])
+        steps.run("tests: processes, HTTP, command line, crashes, load", || {
+            cargo(&[ALL_TESTS, &["--bins", "--tests"]].concat())
         })?;
         steps.run("the workbench in a browser", browser::check)?;
         steps.run("documentation", || {
@@ -75,7 +78,18 @@ fn test() -> Result<()> {
         })?;
         steps.run("the README's commands", readme::check)?;
         steps.run("benchmarks run", || {
-            cargo(&["bench", "-p", "turnloom", "--bench", "loom", "--profile", "dev", "--", "--smoke"])
+            cargo(&[
+                "bench",
+                "-p",
+                "turnloom",
+                "--all-features",
+                "--bench",
+                "loom",
+                "--profile",
+                "dev",
+                "--",
+                "--smoke",
+            ])
         })
     });
     steps.report();
@@ -89,7 +103,7 @@ fn check(steps: &mut Steps) -> Result<()> {
 }
 
 fn generated_is_current() -> Result<()> {
-    cargo(&["run", "--quiet", "-p", "turnloom", "--example", "generate", "--", "--check"])
+    cargo(&[GENERATE, &["--", "--check"]].concat())
 }
 
 fn simulate(seed: Option<&str>) -> Result<()> {
