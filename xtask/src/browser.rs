@@ -12,7 +12,8 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 
 pub(crate) fn check() -> Result<()> {
     install_chromium()?;
-    crate::steps::cargo(&["build", "-p", "turnloom", "--all-features"])?;
+    // The program that the other tests run, so nothing is built again for this.
+    crate::steps::cargo(&[crate::ALL_TESTS, &["--bins", "--tests", "--no-run"]].concat())?;
     npm(&["ci"], "debug")?;
     npm(&["test"], "debug")
 }

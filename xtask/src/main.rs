@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 const GENERATE: &[&str] = &["run", "--quiet", "-p", "turnloom", "--all-features", "--example", "generate"];
-const ALL_TESTS: &[&str] = &["test", "--workspace", "--all-features"];
+pub(crate) const ALL_TESTS: &[&str] = &["test", "--workspace", "--all-features"];
 
 /// Cheapest and most likely to fail first.
 fn test() -> Result<()> {
