@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::net::unix::pipe;
 use tokio_util::task::TaskTracker;
-use turnloom::process::sweep::{Swept, sweep_daemon, sweep_sessions};
+use turnloom::process::sweep::{Swept, sweep_daemon};
 use turnloom::process::{DEFAULT_LINE_LIMIT, Error, Exit, Instance, Launch, Line, Lines, Spawner};
 use turnloom_core::id::SessionId;
 
@@ -368,17 +368,6 @@ async fn waiting_can_be_cancelled_and_repeated() {
     let both = futures_util::future::join(agent.handle.wait(), agent.handle.wait());
     assert_eq!(within(both).await, (expected.clone(), expected.clone()));
     assert_eq!(agent.handle.wait().now_or_never(), Some(expected));
-}
-
-#[tokio::test]
-async fn sessions_are_found_again_after_a_crash() {
-    let launch = sh("echo ready; cat");
-    let session = launch.session.clone();
-    let mut agent = spawner().spawn(launch).await.unwrap();
-    assert_eq!(next_lines(&mut agent.output).await, ["ready"]);
-    let swept = tokio::task::spawn_blocking(move || sweep_sessions(&[SessionId::trusted("no-such-session"), session]));
-    assert_eq!(swept.await.unwrap(), Swept::Clean);
-    assert_eq!(within(agent.handle.wait()).await, killed());
 }
 
 #[tokio::test]

@@ -40,15 +40,6 @@ pub fn sweep_daemon(instance: &Instance) -> Swept {
     sweep(|cookies| cookies.daemon == Some(instance.as_str().as_bytes()))
 }
 
-/// Ends everything that runs for these sessions, whichever daemon started it. Blocks.
-///
-/// For a daemon that starts and finds sessions that were not at rest. Ids are chosen by clients, so a session of the same name in another
-/// daemon of the same user would be hit as well.
-pub fn sweep_sessions(sessions: &[SessionId]) -> Swept {
-    let sessions: HashSet<&[u8]> = sessions.iter().map(|id| id.as_str().as_bytes()).collect();
-    sweep(|cookies| cookies.session.is_some_and(|id| sessions.contains(id)))
-}
-
 /// Sweeps for agents that ended, on a thread of its own: those that end together share their passes.
 #[derive(Debug, Clone)]
 pub(super) struct Sweeper {
