@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::event::{Origin, Part, PermissionReply, QueueItem};
@@ -22,13 +22,31 @@ pub enum Wish {
     Stop { turn_id: Option<TurnId> },
     Answer { ask_id: AskId, answer: Answer },
     Resume { provider_session_id: Option<String> },
-    Rollback { turns: usize },
+    Rollback { turns: usize, files: Files },
     Compact,
-    Update { title: Option<String>, model: Option<String>, mode: Option<String> },
+    Update(Update),
     Archive,
     Unarchive,
     Unqueue { message_id: MessageId },
     Reorder { order: Vec<MessageId> },
+}
+
+/// What is to be changed of a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Update {
+    pub title: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+    /// Parameters that only the runtime understands.
+    pub settings: Map<String, Value>,
+}
+
+/// What a rollback does to the files that the agent changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    Keep,
+    /// As they were before the turns, where the agent can do that.
+    Restore,
 }
 
 /// What a person, or something that stands for one, says to an agent.
@@ -61,6 +79,8 @@ pub enum Answer {
         updated_input: Option<Value>,
         /// Why, for the agent to read.
         message: Option<String>,
+        /// Which of the rules that were offered `always` shall store; the first, if not given.
+        rule: Option<String>,
         /// End the turn as well.
         and_then: AfterAnswer,
     },

@@ -4,7 +4,7 @@ use std::ops::Not;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::blob::BlobRef;
@@ -32,7 +32,7 @@ macro_rules! words {
 
 words! {
     /// What made a turn or a message.
-    Origin { #[default] User, Schedule, Webhook, Delegation, Api, Agent }
+    Origin { #[default] User, Schedule, Webhook, Delegation, Api, Agent, Import }
     /// How a turn ended.
     Outcome { #[default] Completed, Stopped, Interrupted, Failed }
     /// What a session is doing for the person who waits.
@@ -97,10 +97,20 @@ payloads! {
         pub cwd: Option<String>,
         pub model: Option<String>,
         pub mode: Option<String>,
+        /// The version of the agent's program.
+        pub version: Option<String>,
+        /// What a message that begins with a slash may call.
+        pub commands: Option<Vec<SlashCommand>>,
+        /// What the session's model may be changed to.
+        pub models: Option<Vec<ModelChoice>>,
     }
+    SlashCommand { pub name: String, pub description: Option<String>, pub hint: Option<String> }
+    ModelChoice { pub id: String, pub name: Option<String>, pub description: Option<String> }
     SessionUpdated {
         pub title: Option<String>,
         pub archived: Option<bool>,
+        /// Parameters of the runtime that were changed after creation.
+        pub settings: Option<Map<String, Value>>,
         pub by: String,
     }
     ModeChanged { pub mode: String, pub by: Option<String> }
@@ -132,6 +142,8 @@ payloads! {
         pub stopped: bool,
         pub exit_code: Option<i32>,
         pub reason: Option<String>,
+        /// Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to.
+        pub anchor: Option<String>,
     }
     /// Something went wrong, with what to do about it.
     Failure { pub message: String, pub code: String, pub retryable: bool, pub fix: Option<String> }
@@ -320,7 +332,13 @@ payloads! {
         /// Compaction did not finish; the conversation goes on as it was.
         pub failed: Option<bool>,
     }
-    Rollback { pub turn_ids: Vec<TurnId>, pub files_restored: bool, pub by: Option<String> }
+    Rollback {
+        pub turn_ids: Vec<TurnId>,
+        pub files_restored: bool,
+        pub by: Option<String>,
+        /// The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns.
+        pub branched: Option<bool>,
+    }
     Forked { pub from_session: SessionId, pub at_seq: Seq }
     /// The queue as it is now. A message's content stands in `added`, once, when it enters.
     QueueChanged { pub queue: Vec<QueueItem>, pub added: Option<QueueAdded> }

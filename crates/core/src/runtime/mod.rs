@@ -6,12 +6,13 @@ mod text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::text::StreamedText;
-use crate::command::Answer;
+use crate::command::{Answer, Files};
 use crate::event::{
-    AgentUnparsed, EndReason, Event, Failure, Interrupt, Origin, Outcome, Part, PermissionRequest, QuestionRequest,
+    AgentUnparsed, EndReason, Event, Failure, Interrupt, ModelChoice, Origin, Outcome, Part, PermissionRequest,
+    QuestionRequest, SlashCommand,
 };
 use crate::id::{MessageId, SessionId, SubagentId, TurnId};
 
@@ -38,6 +39,18 @@ pub struct Capabilities {
     pub components: bool,
     pub state: bool,
     pub usage: bool,
+    /// Puts files back as they were when turns are taken back.
+    pub restore_files: bool,
+    /// Has conversations of its own on this machine that can become sessions.
+    pub adopt: bool,
+}
+
+/// Why an agent could not be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartFailure {
+    pub message: String,
+    pub code: String,
+    pub fix: Option<String>,
 }
 
 /// How a conversation begins in a new agent process.
@@ -48,9 +61,10 @@ pub enum Beginning {
     Resume {
         provider_session_id: String,
     },
-    /// Go on from a copy of one.
+    /// Go on from a copy of one, up to where it stood at `at`; all of it, if not given.
     Fork {
         provider_session_id: String,
+        at: Option<String>,
     },
 }
 
@@ -63,7 +77,7 @@ pub struct Opening {
     pub mode: Option<String>,
     pub system_prompt: Option<String>,
     pub beginning: Beginning,
-    /// What the client gave at creation beyond the above, for the runtime that understands it.
+    /// What the client gave beyond the above, for the runtime that understands it.
     pub params: Value,
 }
 
@@ -100,12 +114,41 @@ pub enum Order {
     Compact {
         turn_id: TurnId,
     },
-    /// Forget the last turns of the conversation.
-    Rollback {
-        turn_ids: Vec<TurnId>,
+    /// Change what `params` said at the opening.
+    Configure {
+        settings: Map<String, Value>,
     },
+    /// Forget the last turns of the conversation.
+    Rollback(RollbackOrder),
     /// Nothing more will be asked; end.
     Close,
+}
+
+/// Which turns to forget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollbackOrder {
+    pub turn_ids: Vec<TurnId>,
+    /// How many turns stay.
+    pub kept: usize,
+    /// Where the conversation stood at the end of the last turn that stays, if the agent said so then.
+    pub to: Option<String>,
+    /// The message that began the first of the turns.
+    pub first_message: Option<MessageId>,
+    pub files: Files,
+}
+
+/// An agent that is there.
+#[derive(Debug, Clone, Default)]
+pub struct Ready {
+    pub provider_session_id: Option<String>,
+    /// True only if the agent showed that it has the conversation.
+    pub resumed: bool,
+    pub reason: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+    pub version: Option<String>,
+    pub commands: Option<Vec<SlashCommand>>,
+    pub models: Option<Vec<ModelChoice>>,
 }
 
 /// What an agent wants of a person. The session gives it its id.
@@ -119,12 +162,17 @@ pub enum AskRequest {
 /// What an agent says, translated.
 #[derive(Debug, Clone)]
 pub enum Report {
-    /// The handshake is over. `resumed` is true only if the agent showed that it has the conversation.
-    Ready {
-        provider_session_id: Option<String>,
-        resumed: bool,
-        reason: Option<String>,
+    /// The handshake is over.
+    Ready(Box<Ready>),
+    /// There will be no handshake.
+    StartFailed(StartFailure),
+    /// The agent goes on under another name for the conversation.
+    Renamed {
+        provider_session_id: String,
+        reason: String,
     },
+    /// Where the conversation stands now; the last one said in a turn is kept with its end.
+    Anchor(String),
     /// A turn that nobody sent a message for.
     TurnStarted {
         origin: Origin,
@@ -153,6 +201,8 @@ pub enum Report {
     },
     RolledBack {
         files_restored: bool,
+        /// The process must end, and the next one go on from a copy.
+        branched: bool,
     },
     RollbackRefused {
         reason: String,

@@ -1,7 +1,7 @@
 //! What the session makes of what its agent says and does. An agent is not trusted to keep the laws: what would break one is kept in the log as
 //! unparsed, and the session goes on.
 
-use super::machine::{Agent, Errand, Machine, Output, StartFailure};
+use super::machine::{Agent, Effect, Errand, Machine, Output, ReplyTo, Step};
 use super::open::{Scope, unanswered};
 use crate::command::{Refusal, Reply};
 use crate::event::{
@@ -9,7 +9,7 @@ use crate::event::{
     SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart, UserMessage,
 };
 use crate::id::{AskId, MessageId, SubagentId};
-use crate::runtime::{AskRequest, Beginning, Order, Report};
+use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure};
 use crate::time::Timestamp;
 
 /// How long a label in a status may be.
@@ -18,8 +18,19 @@ const LABEL_CHARS: usize = 80;
 impl Machine {
     pub(super) fn report(&mut self, report: Report, at: Timestamp, out: &mut Output) {
         match report {
-            Report::Ready { provider_session_id, resumed, reason } => {
-                self.ready(provider_session_id, resumed, reason, at, out);
+            Report::Ready(ready) => self.ready(*ready, at, out),
+            Report::StartFailed(failure) => {
+                if matches!(self.agent, Agent::Starting { .. }) {
+                    self.start_failed(failure, at, out);
+                    out.effects.push(Effect::Kill);
+                    self.agent = Agent::Closing { deadline: at, step: Step::Killed };
+                }
+            }
+            Report::Renamed { provider_session_id, reason } => self.renamed(provider_session_id, reason, at, out),
+            Report::Anchor(anchor) => {
+                if self.agent_in_turn() {
+                    self.anchor = Some(anchor);
+                }
             }
             Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
             Report::Fact { subagent_id, event } => self.fact(subagent_id, event, at, out),
@@ -27,15 +38,20 @@ impl Machine {
             Report::AskWithdrawn { key, reason } => self.ask_withdrawn(&key, &reason, at, out),
             Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
             Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
-            Report::RolledBack { files_restored } => {
-                if let Some((to, Errand::Rollback { turn_ids, by })) = self.errand.take() {
-                    self.emit(at, out, Rollback { turn_ids, files_restored, by: Some(by) });
+            Report::RolledBack { files_restored, branched } => {
+                if let Some((to, Errand::Rollback { order, by })) = self.take_rollback() {
+                    let (turn_ids, branched) = (order.turn_ids, branched.then_some(true));
+                    self.emit(at, out, Rollback { turn_ids, files_restored, by: Some(by), branched });
                     out.reply(to, Ok(Reply::Done));
+                    if branched.is_some() {
+                        // Its memory is not the session's any more.
+                        self.close_agent(at, out);
+                    }
                     self.proceed(at, out);
                 }
             }
             Report::RollbackRefused { reason } => {
-                if let Some((to, Errand::Rollback { .. })) = self.errand.take() {
+                if let Some((to, _)) = self.take_rollback() {
                     out.reply(to, Err(Refusal::Invalid(format!("the agent did not roll back: {reason}"))));
                     self.proceed(at, out);
                 }
@@ -50,23 +66,39 @@ impl Machine {
         }
     }
 
-    fn ready(
-        &mut self,
-        provider_session_id: Option<String>,
-        resumed: bool,
-        reason: Option<String>,
-        at: Timestamp,
-        out: &mut Output,
-    ) {
+    fn take_rollback(&mut self) -> Option<(ReplyTo, Errand)> {
+        self.errand.take_if(|(_, errand)| matches!(errand, Errand::Rollback { .. }))
+    }
+
+    fn renamed(&mut self, provider_session_id: String, reason: String, at: Timestamp, out: &mut Output) {
+        if matches!(self.agent, Agent::Ready { .. })
+            && self.state.provider_session_id.as_ref() != Some(&provider_session_id)
+        {
+            let (session_id, runtime) = (Some(self.setup.session_id.clone()), self.setup.runtime.clone());
+            let (provider_session_id, reason) = (Some(provider_session_id), Some(reason));
+            let ready = SessionReady { session_id, runtime, provider_session_id, reason, ..SessionReady::default() };
+            self.emit(at, out, ready);
+        }
+    }
+
+    fn ready(&mut self, ready: Ready, at: Timestamp, out: &mut Output) {
         let Agent::Starting { beginning, .. } = &self.agent else { return };
-        let resumed = (*beginning != Beginning::Fresh).then_some(resumed);
+        let resumed = (*beginning != Beginning::Fresh).then_some(ready.resumed);
         self.agent = Agent::Ready { idle_deadline: None };
+        self.anchor = None;
+        let Ready { provider_session_id, reason, model, mode, version, commands, models, .. } = ready;
         let ready = SessionReady {
             session_id: Some(self.setup.session_id.clone()),
             runtime: self.setup.runtime.clone(),
             provider_session_id,
             resumed,
             reason,
+            // What the agent chose by itself is worth knowing; what the session was told to use stands.
+            model: model.filter(|_| self.state.model.is_none()),
+            mode: mode.filter(|_| self.state.mode.is_none()),
+            version,
+            commands,
+            models,
             ..SessionReady::default()
         };
         self.emit(at, out, ready);
@@ -74,10 +106,10 @@ impl Machine {
             return self.close_agent(at, out);
         }
         match self.errand.take() {
-            Some((to, Errand::Resume)) => out.reply(to, Ok(Reply::Done)),
-            Some((to, Errand::Rollback { turn_ids, by })) => {
-                out.order(Order::Rollback { turn_ids: turn_ids.clone() });
-                self.errand = Some((to, Errand::Rollback { turn_ids, by }));
+            Some((to, Errand::Resume(_))) => out.reply(to, Ok(Reply::Done)),
+            Some((to, Errand::Rollback { order, by })) => {
+                out.order(Order::Rollback(order.clone()));
+                self.errand = Some((to, Errand::Rollback { order, by }));
             }
             None => {}
         }

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use super::machine::{Agent, Effect, Machine, Output, ReplyTo, StartFailure, Step, Stop};
+use super::machine::{Agent, Effect, Machine, Output, ReplyTo, Step, Stop};
 use crate::command::Refusal;
 use crate::event::{Activity, Outcome, Status};
-use crate::runtime::Order;
+use crate::runtime::{Order, StartFailure};
 use crate::time::Timestamp;
 
 impl Machine {

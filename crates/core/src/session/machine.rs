@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::open::Scope;
-use super::state::{Queued, State};
+use super::state::{Branch, Queued, State};
 use crate::blob::{self, Blob};
 use crate::command::{self, Command, Receipt, Reply};
 use crate::event::{
@@ -13,7 +13,7 @@ use crate::event::{
     SessionReady, Status, Steer, SteerState, TurnStarted, UserMessage,
 };
 use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
-use crate::runtime::{Beginning, Capabilities, Opening, Order, Prompt, Report};
+use crate::runtime::{Beginning, Capabilities, Opening, Order, Prompt, Report, RollbackOrder, StartFailure};
 use crate::time::Timestamp;
 
 /// Names whoever waits for a reply; chosen by the shell.
@@ -82,14 +82,6 @@ pub enum Input {
     Shutdown,
 }
 
-/// Why an agent could not be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartFailure {
-    pub message: String,
-    pub code: String,
-    pub fix: Option<String>,
-}
-
 /// What the shell shall do, in this order, once the facts are durable.
 #[derive(Debug)]
 pub enum Effect {
@@ -133,6 +125,8 @@ pub struct Machine {
     pub(super) stop: Option<Stop>,
     /// A wish that needs the agent but is no turn.
     pub(super) errand: Option<(ReplyTo, Errand)>,
+    /// Where the agent's conversation stands.
+    pub(super) anchor: Option<String>,
     /// What the agent calls its open asks.
     pub(super) ask_keys: HashMap<AskId, String>,
     pub(super) shown: Option<(Activity, Option<String>)>,
@@ -186,8 +180,12 @@ pub(super) struct Stop {
 
 #[derive(Debug)]
 pub(super) enum Errand {
-    Resume,
-    Rollback { turn_ids: Vec<TurnId>, by: String },
+    /// The conversation, if it is not the session's own.
+    Resume(Option<String>),
+    Rollback {
+        order: RollbackOrder,
+        by: String,
+    },
 }
 
 impl Machine {
@@ -200,6 +198,7 @@ impl Machine {
             undelivered: None,
             stop: None,
             errand: None,
+            anchor: None,
             ask_keys: HashMap::new(),
             shown: None,
             shutting_down: false,
@@ -416,9 +415,17 @@ impl Machine {
     }
 
     pub(super) fn start_agent(&mut self, at: Timestamp, out: &mut Output) {
-        let beginning = match (&self.state.provider_session_id, &self.state.fork_of) {
-            (Some(id), _) => Beginning::Resume { provider_session_id: id.clone() },
-            (None, Some(id)) => Beginning::Fork { provider_session_id: id.clone() },
+        let wanted = match &self.errand {
+            Some((_, Errand::Resume(wanted))) => wanted.clone(),
+            Some((_, Errand::Rollback { .. })) | None => None,
+        };
+        // What was never said in a conversation is not stored by the agent, so there would be nothing to resume.
+        let own = self.state.provider_session_id.clone().filter(|_| self.state.conversed);
+        let beginning = match (wanted.or(own), &self.state.fork_of) {
+            (Some(provider_session_id), _) => Beginning::Resume { provider_session_id },
+            (None, Some(Branch { provider_session_id, at })) => {
+                Beginning::Fork { provider_session_id: provider_session_id.clone(), at: at.clone() }
+            }
             (None, None) => Beginning::Fresh,
         };
         self.show(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
@@ -430,7 +437,7 @@ impl Machine {
             mode: self.state.mode.clone(),
             system_prompt: text("system_prompt"),
             beginning: beginning.clone(),
-            params: self.setup.params.clone(),
+            params: self.state.params(&self.setup.params),
         }));
         self.agent = Agent::Starting { beginning, deadline: at.plus_millis(self.setup.limits.start_ms) };
     }
@@ -461,7 +468,8 @@ impl Machine {
             self.emit(at, out, returned);
             self.enqueue(at, out, Queued { state: QueueState::Returned, ..steer }, Place::First);
         }
-        self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason });
+        let anchor = self.anchor.take();
+        self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason, anchor });
         self.undelivered = None;
         self.shown = None;
         if let Some(stop) = self.stop.take() {

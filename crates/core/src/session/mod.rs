@@ -15,5 +15,5 @@ pub mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, StartFailure};
+pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
 pub use self::state::State;

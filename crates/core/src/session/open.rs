@@ -23,7 +23,8 @@ pub(super) struct OpenWork {
     compacting: bool,
     /// Of this turn; what is closed must not be opened again.
     closed_tools: BTreeSet<ToolUseId>,
-    closed_blocks: BTreeSet<BlockId>,
+    /// Of this turn, and (true) of what is done in the background, which knows no turns.
+    closed_blocks: BTreeMap<BlockId, bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +107,8 @@ impl OpenWork {
             Event::ToolResult(result) if self.closed_tools.contains(&result.tool_use_id) => {
                 Some("this tool call already has a result")
             }
-            Event::Delta(delta) if self.closed_blocks.contains(&delta.block_id) => Some("this block is already closed"),
-            Event::Thinking(thinking) if self.closed_blocks.contains(&thinking.block_id) => {
+            Event::Delta(delta) if self.closed_blocks.contains_key(&delta.block_id) => Some("this block is already closed"),
+            Event::Thinking(thinking) if self.closed_blocks.contains_key(&thinking.block_id) => {
                 Some("this block is already closed")
             }
             Event::SubagentStarted(started) if self.subagents.contains_key(&started.subagent_id) => {
@@ -150,7 +151,7 @@ impl OpenWork {
             Event::Thinking(thinking) => {
                 self.block(&thinking.block_id, BlockKind::Thinking, thinking.done == Some(true), owner);
             }
-            Event::Retracted(retracted) => self.close_block(&retracted.block_id),
+            Event::Retracted(retracted) => self.close_block(&retracted.block_id, owner),
             Event::SubagentStarted(started) => {
                 let subagent = OpenSubagent {
                     background: started.background == Some(true),
@@ -176,7 +177,7 @@ impl OpenWork {
             Event::CompactionEnd(_) => self.compacting = false,
             Event::Done(_) => {
                 self.closed_tools.clear();
-                self.closed_blocks.clear();
+                self.closed_blocks.retain(|_, in_background| *in_background);
             }
             _ => self.apply_ask(envelope),
         }
@@ -215,15 +216,15 @@ impl OpenWork {
 
     fn block(&mut self, id: &BlockId, kind: BlockKind, done: bool, owner: &Owner) {
         if done {
-            self.close_block(id);
+            self.close_block(id, owner);
         } else if !self.blocks.contains_key(id) {
             self.blocks.insert(id.clone(), (kind, owner.clone()));
         }
     }
 
-    fn close_block(&mut self, id: &BlockId) {
+    fn close_block(&mut self, id: &BlockId, owner: &Owner) {
         self.blocks.remove(id);
-        self.closed_blocks.insert(id.clone());
+        self.closed_blocks.insert(id.clone(), self.in_background(owner.as_ref()));
     }
 
     fn covers(&self, scope: Scope<'_>, owner: Option<&SubagentId>) -> bool {

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use serde_json::{Map, Value};
+
 use super::open::OpenWork;
-use crate::command::Receipt;
+use crate::command::{Files, Receipt};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState, SteerState};
 use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::runtime::RollbackOrder;
 use crate::summary::{SessionStatus, Summary};
 
 /// How much of a message a queue shows.
@@ -21,8 +24,12 @@ pub struct State {
     pub(super) model: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) provider_session_id: Option<String>,
-    /// The conversation this session was forked from, until the agent has made a copy of its own.
-    pub(super) fork_of: Option<String>,
+    /// Something was said in that conversation, so the agent has it stored.
+    pub(super) conversed: bool,
+    /// The conversation that the agent goes on from, until it has said something in a copy of its own.
+    pub(super) fork_of: Option<Branch>,
+    /// What of the parameters was changed since.
+    pub(super) settings: Map<String, Value>,
     pub(super) turn: Option<TurnId>,
     pub(super) stopping: bool,
     pub(super) last_outcome: Option<Outcome>,
@@ -33,7 +40,23 @@ pub struct State {
     pub(super) receipts: HashMap<MessageId, Receipt>,
     pub(super) settled: BTreeMap<AskId, Settled>,
     /// Ended turns that were not rolled back, with where each ended.
-    turns: Vec<(TurnId, Seq)>,
+    turns: Vec<EndedTurn>,
+    first_message: Option<MessageId>,
+}
+
+/// A place in a conversation of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Branch {
+    pub(super) provider_session_id: String,
+    pub(super) at: Option<String>,
+}
+
+#[derive(Debug)]
+struct EndedTurn {
+    id: TurnId,
+    end: Seq,
+    anchor: Option<String>,
+    first_message: Option<MessageId>,
 }
 
 /// A message that was accepted and waits.
@@ -68,12 +91,12 @@ impl State {
                 set(&mut self.cwd, &ready.cwd);
                 set(&mut self.model, &ready.model);
                 set(&mut self.mode, &ready.mode);
+                if ready.provider_session_id.is_some() && ready.provider_session_id != self.provider_session_id {
+                    self.conversed = ready.resumed == Some(true) && self.fork_of.is_none();
+                }
                 set(&mut self.provider_session_id, &ready.provider_session_id);
                 if let Some(title) = &ready.title {
                     self.title.clone_from(title);
-                }
-                if ready.provider_session_id.is_some() {
-                    self.fork_of = None;
                 }
             }
             Event::SessionUpdated(updated) => {
@@ -81,6 +104,7 @@ impl State {
                     self.title.clone_from(title);
                 }
                 self.archived = updated.archived.unwrap_or(self.archived);
+                self.settings.extend(updated.settings.clone().unwrap_or_default());
             }
             Event::ModeChanged(changed) => self.mode = Some(changed.mode.clone()),
             Event::ModelChanged(changed) => self.model = Some(changed.model.clone()),
@@ -88,21 +112,49 @@ impl State {
             Event::UserMessage(message) => {
                 self.apply_message(&message.message_id, envelope.turn_id.as_ref(), &message.content);
             }
-            Event::TurnStarted(_) => self.turn.clone_from(&envelope.turn_id),
+            Event::TurnStarted(started) => {
+                self.turn.clone_from(&envelope.turn_id);
+                self.first_message = started.message_ids.first().cloned();
+            }
             Event::Status(status) => self.stopping = status.state == crate::event::Activity::Stopping,
             Event::Steer(steer) => self.apply_steer(steer, envelope.turn_id.as_ref()),
             Event::Done(done) => {
-                if let Some(turn_id) = self.turn.take() {
-                    self.turns.push((turn_id, envelope.seq));
+                if let Some(id) = self.turn.take() {
+                    let (anchor, first_message) = (done.anchor.clone(), self.first_message.take());
+                    self.turns.push(EndedTurn { id, end: envelope.seq, anchor, first_message });
+                }
+                if self.provider_session_id.is_some() {
+                    (self.conversed, self.fork_of) = (true, None);
                 }
                 self.stopping = false;
                 self.last_outcome = Some(done.outcome);
             }
             Event::QueueChanged(changed) => self.apply_queue(changed),
-            Event::Rollback(rollback) => self.turns.retain(|(turn_id, _)| !rollback.turn_ids.contains(turn_id)),
-            Event::Forked(_) => self.fork_of = self.provider_session_id.take().or(self.fork_of.take()),
+            Event::Rollback(rollback) => {
+                self.turns.retain(|turn| !rollback.turn_ids.contains(&turn.id));
+                if rollback.branched == Some(true) {
+                    self.branch();
+                }
+            }
+            Event::Forked(_) => self.branch(),
             _ => self.apply_settled(envelope),
         }
+    }
+
+    /// From here on the agent's conversation is a copy that ends with the last turn there is.
+    fn branch(&mut self) {
+        let at = self.last_anchor();
+        let own = self.provider_session_id.take().filter(|_| self.conversed);
+        if let Some(provider_session_id) = own.or_else(|| self.fork_of.take().map(|from| from.provider_session_id)) {
+            // Without a turn there is nothing to copy.
+            self.fork_of = (!self.turns.is_empty()).then_some(Branch { provider_session_id, at });
+        }
+        self.conversed = false;
+    }
+
+    /// Where the conversation stood at the end of the last turn that stands; of the one before, if that one was cut off.
+    pub(super) fn last_anchor(&self) -> Option<String> {
+        self.turns.iter().rev().find_map(|turn| turn.anchor.clone())
     }
 
     fn apply_message(&mut self, message_id: &MessageId, turn_id: Option<&TurnId>, content: &[Part]) {
@@ -180,6 +232,13 @@ impl State {
         self.settled.insert(ask_id.clone(), settled);
     }
 
+    /// What the client gave at creation, with what was changed since.
+    pub(super) fn params(&self, given: &Value) -> Value {
+        let mut params = given.as_object().cloned().unwrap_or_default();
+        params.extend(self.settings.clone());
+        Value::Object(params)
+    }
+
     /// What a list shows of this session.
     pub fn summary(&self) -> Summary {
         Summary {
@@ -217,18 +276,25 @@ impl State {
         }
     }
 
-    /// The last `count` ended turns that were not rolled back, oldest first; `None` when there are not so many.
-    pub(super) fn last_turns(&self, count: usize) -> Option<Vec<TurnId>> {
-        let start = self.turns.len().checked_sub(count)?;
-        Some(self.turns.get(start..)?.iter().map(|(turn_id, _)| turn_id.clone()).collect())
+    /// How to take back the last `count` ended turns; `None` when there are not so many.
+    pub(super) fn taking_back(&self, count: usize, files: Files) -> Option<RollbackOrder> {
+        let kept = self.turns.len().checked_sub(count)?;
+        let (stay, go) = self.turns.split_at_checked(kept)?;
+        Some(RollbackOrder {
+            turn_ids: go.iter().map(|turn| turn.id.clone()).collect(),
+            kept,
+            to: stay.last().and_then(|turn| turn.anchor.clone()),
+            first_message: go.iter().find_map(|turn| turn.first_message.clone()),
+            files,
+        })
     }
 
     /// Where a fork may cut: after the named turn, or after the last one that ended. `None` when there is no such turn.
     pub fn fork_point(&self, at_turn: Option<&TurnId>) -> Option<Seq> {
         match at_turn {
-            Some(wanted) => self.turns.iter().find(|(turn_id, _)| turn_id == wanted).map(|(_, seq)| *seq),
+            Some(wanted) => self.turns.iter().find(|turn| turn.id == *wanted).map(|turn| turn.end),
             None if self.turn.is_none() => Some(self.head),
-            None => Some(self.turns.last().map_or(Seq(1), |(_, seq)| *seq)),
+            None => Some(self.turns.last().map_or(Seq(1), |turn| turn.end)),
         }
     }
 

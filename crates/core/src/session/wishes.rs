@@ -2,11 +2,13 @@
 
 use super::machine::{Agent, Errand, Machine, Output, Place, ReplyTo, Work};
 use super::state::Queued;
-use crate::command::{AfterAnswer, Answer, Command, Message, Outcome as Verdict, Receipt, Refusal, Reply, When, Wish};
+use crate::command::{
+    AfterAnswer, Answer, Command, Files, Message, Outcome as Verdict, Receipt, Refusal, Reply, Update, When, Wish,
+};
 use crate::event::{
-    Event, InterruptResolved, ModeChanged, ModelChanged, Origin, Outcome, PermissionReply, PermissionResolved,
-    Question, QuestionRequest, QuestionResolved, QueueChanged, QueueItem, QueueState, SessionReady, SessionUpdated,
-    Steer, SteerState,
+    Event, InterruptResolved, ModeChanged, ModelChanged, Origin, Outcome, PermissionReply, PermissionRequest,
+    PermissionResolved, Question, QuestionRequest, QuestionResolved, QueueChanged, QueueItem, QueueState, SessionReady,
+    SessionUpdated, Steer, SteerState,
 };
 use crate::id::{AskId, MessageId, TurnId};
 use crate::runtime::{Order, Prompt};
@@ -23,9 +25,9 @@ impl Machine {
             Wish::Stop { turn_id } => Ok(self.stop(turn_id.as_ref(), &by, to, at, out)),
             Wish::Answer { ask_id, answer } => self.answer(&ask_id, answer, &by, at, out).map(Some),
             Wish::Resume { provider_session_id } => self.resume(provider_session_id, to, at, out),
-            Wish::Rollback { turns } => self.rollback(turns, by, to, at, out).map(|()| None),
+            Wish::Rollback { turns, files } => self.rollback(turns, files, by, to, at, out).map(|()| None),
             Wish::Compact => self.compact(at, out).map(Some),
-            Wish::Update { title, model, mode } => self.update(title, model, mode, &by, at, out).map(Some),
+            Wish::Update(update) => self.update(update, &by, at, out).map(Some),
             Wish::Archive => Ok(Some(self.archive(&by, at, out))),
             Wish::Unarchive => Ok(Some(self.unarchive(by, at, out))),
             Wish::Unqueue { message_id } => self.unqueue(&message_id, at, out).map(Some),
@@ -115,13 +117,17 @@ impl Machine {
             let request: QuestionRequest = serde_json::from_value(ask.pending.request.clone()).unwrap_or_default();
             check_answers(&request.questions, answers).map_err(Refusal::Invalid)?;
         }
+        let mut answer = answer;
+        if let Answer::Permission { reply, rule, .. } = &mut answer {
+            let request: PermissionRequest = serde_json::from_value(ask.pending.request.clone()).unwrap_or_default();
+            *rule = chosen_rule(&request, *reply, rule.take()).map_err(Refusal::Invalid)?;
+        }
         let (tool_name, ask_id) = (ask.tool_name.clone(), ask_id.clone());
         let mut and_then = AfterAnswer::GoOn;
         let event: Event = match answer.clone() {
-            Answer::Permission { reply, updated_input, message, and_then: then } => {
+            Answer::Permission { reply, updated_input, message, rule, and_then: then } => {
                 and_then = then;
                 let allowed = reply != PermissionReply::Reject;
-                let rule = (reply == PermissionReply::Always).then(|| format!("allow {tool_name}"));
                 PermissionResolved {
                     ask_id: ask_id.clone(),
                     tool_name,
@@ -178,16 +184,12 @@ impl Machine {
             Agent::Ready { .. } | Agent::Closing { .. } | Agent::Starting { .. } => return Err(Refusal::Busy),
             Agent::Absent => {}
         }
-        if self.state.ended || provider_session_id.is_some() {
+        if self.state.ended {
             let (session_id, runtime) = (Some(self.setup.session_id.clone()), self.setup.runtime.clone());
             let reason = Some("a client asked to resume".to_owned());
-            self.emit(
-                at,
-                out,
-                SessionReady { session_id, runtime, provider_session_id, reason, ..SessionReady::default() },
-            );
+            self.emit(at, out, SessionReady { session_id, runtime, reason, ..SessionReady::default() });
         }
-        self.errand = Some((to, Errand::Resume));
+        self.errand = Some((to, Errand::Resume(provider_session_id)));
         self.start_agent(at, out);
         Ok(None)
     }
@@ -195,6 +197,7 @@ impl Machine {
     fn rollback(
         &mut self,
         turns: usize,
+        files: Files,
         by: String,
         to: ReplyTo,
         at: Timestamp,
@@ -204,11 +207,14 @@ impl Machine {
         if !self.setup.capabilities.rollback {
             return Err(Refusal::Unsupported { what: "roll back" });
         }
+        if files == Files::Restore && !self.setup.capabilities.restore_files {
+            return Err(Refusal::Unsupported { what: "put files back" });
+        }
         if self.busy() {
             return Err(Refusal::Busy);
         }
-        let turn_ids = self.state.last_turns(turns).filter(|turn_ids| !turn_ids.is_empty());
-        let Some(turn_ids) = turn_ids else {
+        let order = self.state.taking_back(turns, files).filter(|order| !order.turn_ids.is_empty());
+        let Some(order) = order else {
             return Err(Refusal::Invalid(format!(
                 "\"turns\" must be from 1 to the number of turns there are, not {turns}"
             )));
@@ -216,12 +222,12 @@ impl Machine {
         match self.agent {
             Agent::Ready { .. } => {
                 self.agent = Agent::Ready { idle_deadline: None };
-                out.order(Order::Rollback { turn_ids: turn_ids.clone() });
+                out.order(Order::Rollback(order.clone()));
             }
             Agent::Absent => self.start_agent(at, out),
             Agent::Starting { .. } | Agent::Closing { .. } => {}
         }
-        self.errand = Some((to, Errand::Rollback { turn_ids, by }));
+        self.errand = Some((to, Errand::Rollback { order, by }));
         Ok(())
     }
 
@@ -237,15 +243,8 @@ impl Machine {
         Ok(Reply::Done)
     }
 
-    fn update(
-        &mut self,
-        title: Option<String>,
-        model: Option<String>,
-        mode: Option<String>,
-        by: &str,
-        at: Timestamp,
-        out: &mut Output,
-    ) -> Verdict {
+    fn update(&mut self, update: Update, by: &str, at: Timestamp, out: &mut Output) -> Verdict {
+        let Update { title, model, mode, settings } = update;
         if model.is_some() && !self.setup.capabilities.set_model {
             return Err(Refusal::Unsupported { what: "change its model" });
         }
@@ -255,7 +254,14 @@ impl Machine {
         let by = by.to_owned();
         let told = matches!(self.agent, Agent::Ready { .. });
         if let Some(title) = title.filter(|title| *title != self.state.title) {
-            self.emit(at, out, SessionUpdated { title: Some(title), archived: None, by: by.clone() });
+            self.emit(at, out, SessionUpdated { title: Some(title), by: by.clone(), ..SessionUpdated::default() });
+        }
+        if !settings.is_empty() {
+            let by = by.clone();
+            self.emit(at, out, SessionUpdated { settings: Some(settings.clone()), by, ..SessionUpdated::default() });
+            if told {
+                out.order(Order::Configure { settings });
+            }
         }
         if let Some(model) = model.filter(|model| self.state.model.as_ref() != Some(model)) {
             self.emit(at, out, ModelChanged { model: model.clone(), by: Some(by.clone()) });
@@ -274,7 +280,7 @@ impl Machine {
 
     fn archive(&mut self, by: &str, at: Timestamp, out: &mut Output) -> Reply {
         if !self.state.archived {
-            self.emit(at, out, SessionUpdated { title: None, archived: Some(true), by: by.to_owned() });
+            self.emit(at, out, SessionUpdated { archived: Some(true), by: by.to_owned(), ..SessionUpdated::default() });
             if self.state.turn.is_some() {
                 self.begin_stop(at, out, Outcome::Stopped, format!("archived by {by}"), None);
             } else {
@@ -286,7 +292,7 @@ impl Machine {
 
     fn unarchive(&mut self, by: String, at: Timestamp, out: &mut Output) -> Reply {
         if self.state.archived {
-            self.emit(at, out, SessionUpdated { title: None, archived: Some(false), by });
+            self.emit(at, out, SessionUpdated { archived: Some(false), by, ..SessionUpdated::default() });
             self.proceed(at, out);
         }
         Reply::Done
@@ -327,6 +333,27 @@ impl Machine {
             () if self.state.archived => Err(Refusal::Archived),
             () if self.state.ended => Err(Refusal::Ended),
             () => Ok(()),
+        }
+    }
+}
+
+/// The rule that an answer stores. Only what was offered can be chosen.
+fn chosen_rule(
+    request: &PermissionRequest,
+    reply: PermissionReply,
+    wanted: Option<String>,
+) -> Result<Option<String>, String> {
+    let mut offered =
+        request.options.iter().filter(|option| option.reply == PermissionReply::Always).filter_map(|o| o.rule.clone());
+    match (reply, wanted) {
+        (PermissionReply::Always, None) => {
+            Ok(Some(offered.next().unwrap_or_else(|| format!("allow {}", request.tool_name))))
+        }
+        (PermissionReply::Always, Some(wanted)) if offered.any(|rule| rule == wanted) => Ok(Some(wanted)),
+        (PermissionReply::Always, Some(wanted)) => Err(format!("this ask does not offer the rule {wanted:?}")),
+        (PermissionReply::Once | PermissionReply::Reject, None) => Ok(None),
+        (PermissionReply::Once | PermissionReply::Reject, Some(_)) => {
+            Err("`rule` goes with the reply `always`".to_owned())
         }
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Permission {
     updated_input: Option<serde_json::Value>,
     /// Why, for the agent to read.
     message: Option<String>,
+    /// Which of the offered rules `always` stores; the first, if absent.
+    rule: Option<String>,
     /// End the turn as well.
     #[serde(default)]
     stop: bool,
@@ -83,9 +85,9 @@ pub(super) struct Permission {
 
 impl From<Permission> for Answer {
     fn from(permission: Permission) -> Answer {
-        let Permission { reply, updated_input, message, stop } = permission;
+        let Permission { reply, updated_input, message, rule, stop } = permission;
         let and_then = if stop { AfterAnswer::Stop } else { AfterAnswer::GoOn };
-        Answer::Permission { reply, updated_input, message, and_then }
+        Answer::Permission { reply, updated_input, message, rule, and_then }
     }
 }
 

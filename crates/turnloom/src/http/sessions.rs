@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
-use turnloom_core::command::{Command, Refusal, Reply, Wish};
+use turnloom_core::command::{Command, Files, Refusal, Reply, Wish};
 use turnloom_core::event::QueueItem;
 use turnloom_core::id::{self, MessageId, Seq, SessionId, TurnId};
 use turnloom_core::runtime::Capabilities;
@@ -164,15 +164,20 @@ pub(super) struct Update {
     title: Option<String>,
     model: Option<String>,
     mode: Option<String>,
+    /// Parameters of the runtime that may change after creation.
+    #[serde(default)]
+    settings: serde_json::Map<String, serde_json::Value>,
 }
 
 pub(super) async fn update(
     State(app): State<App>,
     Session(id): Session,
     Client(by): Client,
-    Body(Update { title, model, mode }): Body<Update>,
+    Body(Update { title, model, mode, settings }): Body<Update>,
 ) -> Result<Json<SessionView>, Problem> {
-    app.sessions.wish(&id, Command { by, wish: Wish::Update { title, model, mode } }).await?;
+    app.sessions.check_settings(&id, &settings).await?;
+    let update = turnloom_core::command::Update { title, model, mode, settings };
+    app.sessions.wish(&id, Command { by, wish: Wish::Update(update) }).await?;
     view(&app, &id).await
 }
 
@@ -270,15 +275,19 @@ pub(super) async fn fork(
 pub(super) struct Rollback {
     /// How many turns to take back.
     turns: usize,
+    /// Put the files that the agent changed back as well.
+    #[serde(default)]
+    restore_files: bool,
 }
 
 pub(super) async fn rollback(
     State(app): State<App>,
     Session(id): Session,
     Client(by): Client,
-    Body(Rollback { turns }): Body<Rollback>,
+    Body(Rollback { turns, restore_files }): Body<Rollback>,
 ) -> Result<Json<SessionView>, Problem> {
-    app.sessions.wish(&id, Command { by, wish: Wish::Rollback { turns } }).await?;
+    let files = if restore_files { Files::Restore } else { Files::Keep };
+    app.sessions.wish(&id, Command { by, wish: Wish::Rollback { turns, files } }).await?;
     view(&app, &id).await
 }
 

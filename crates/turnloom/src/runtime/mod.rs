@@ -11,8 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tokio_util::task::TaskTracker;
-use turnloom_core::runtime::{Capabilities, Opening, Protocol};
-use turnloom_core::session::StartFailure;
+use turnloom_core::runtime::{Capabilities, Opening, Protocol, StartFailure};
 
 use crate::process::{self, Spawner};
 
@@ -48,6 +47,11 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
 
     /// Parameters of a session that only this runtime understands.
     fn own_params(&self) -> &'static [&'static str];
+
+    /// Which of them may be changed later.
+    fn settings(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// How long an agent without work is kept.
     fn idle_ms(&self) -> i64;

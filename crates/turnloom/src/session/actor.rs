@@ -296,11 +296,9 @@ impl Session {
         let sessions = self.sessions.clone();
         let started = match sessions.runtime(self.machine.runtime()) {
             Ok(runtime) => runtime.start(&opening, &sessions.0.workshop).await,
-            Err(error) => Err(turnloom_core::session::StartFailure {
-                message: error.to_string(),
-                code: "unknown_runtime".to_owned(),
-                fix: None,
-            }),
+            Err(error) => {
+                Err(runtime::StartFailure { message: error.to_string(), code: "unknown_runtime".to_owned(), fix: None })
+            }
         };
         match started {
             Ok(Running { agent, mut protocol }) => {
@@ -335,7 +333,8 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         | Order::SetModel { .. }
         | Order::SetMode { .. }
         | Order::Compact { .. }
-        | Order::Rollback { .. }
+        | Order::Configure { .. }
+        | Order::Rollback(_)
         | Order::Close => return Ok(order),
     };
     for part in messages.into_iter().flat_map(|message| &mut message.content) {

@@ -132,6 +132,25 @@ impl Sessions {
         }
     }
 
+    /// Refuses settings that the session's runtime cannot change.
+    pub async fn check_settings(&self, id: &SessionId, settings: &Map<String, Value>) -> Result<(), Error> {
+        if settings.is_empty() {
+            return Ok(());
+        }
+        let row = self.row(id).await?;
+        let known = self.runtime(&row.runtime)?.settings();
+        match settings.keys().find(|name| !known.contains(&name.as_str())) {
+            Some(name) if known.is_empty() => {
+                Err(Error::Invalid(format!("`settings.{name}` cannot be changed; {} has no settings", row.runtime)))
+            }
+            Some(name) => {
+                let known = known.join(", ");
+                Err(Error::Invalid(format!("`settings.{name}` cannot be changed; {} can change {known}", row.runtime)))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
         let own = self.runtime(runtime)?.own_params();
         if let Some(name) =

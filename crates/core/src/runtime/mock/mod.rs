@@ -32,4 +32,6 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     components: true,
     state: true,
     usage: true,
+    restore_files: false,
+    adopt: false,
 };

@@ -4,7 +4,7 @@ use super::wire::{Do, Given, Say, Wanted};
 use crate::command::Answer;
 use crate::event::{Event, Origin, Part};
 use crate::runtime::{
-    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, Protocol, Report, StreamedText, unparsed,
+    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, StreamedText, unparsed,
 };
 
 /// Speaks with a mock agent.
@@ -18,7 +18,7 @@ impl Protocol for MockProtocol {
         let (resume, fork) = match &opening.beginning {
             Beginning::Fresh => (None, None),
             Beginning::Resume { provider_session_id } => (Some(provider_session_id.clone()), None),
-            Beginning::Fork { provider_session_id } => (None, Some(provider_session_id.clone())),
+            Beginning::Fork { provider_session_id, .. } => (None, Some(provider_session_id.clone())),
         };
         let greet = opening.params.get("greet").and_then(serde_json::Value::as_bool);
         let pace_ms = opening.params.get("pace_ms").and_then(serde_json::Value::as_u64);
@@ -36,7 +36,8 @@ impl Protocol for MockProtocol {
             Order::SetModel { model } => Do::SetModel { model: model.clone() },
             Order::SetMode { mode } => Do::SetMode { mode: mode.clone() },
             Order::Compact { .. } => Do::Compact {},
-            Order::Rollback { turn_ids } => Do::Rollback { turns: turn_ids.len() },
+            Order::Configure { .. } => return,
+            Order::Rollback(order) => Do::Rollback { turns: order.turn_ids.len() },
             Order::Close => Do::Close {},
         };
         tell(out, &order);
@@ -59,7 +60,8 @@ impl MockProtocol {
     fn said(&mut self, said: Say, out: &mut Output) {
         match said {
             Say::Ready { conversation, resumed, reason } => {
-                out.report(Report::Ready { provider_session_id: Some(conversation), resumed, reason });
+                let ready = Ready { provider_session_id: Some(conversation), resumed, reason, ..Ready::default() };
+                out.report(Report::Ready(Box::new(ready)));
             }
             Say::Text { block, text } => out.report(self.text.delta(&block, text)),
             Say::TextEnd { block, text } => {
@@ -77,7 +79,7 @@ impl MockProtocol {
                 out.report(Report::Ask { key, subagent_id: by, request });
             }
             Say::Steered { message } => out.report(Report::SteerDelivered { message_id: message }),
-            Say::RolledBack {} => out.report(Report::RolledBack { files_restored: false }),
+            Say::RolledBack {} => out.report(Report::RolledBack { files_restored: false, branched: false }),
             Say::TurnStart {} => out.report(Report::TurnStarted { origin: Origin::Agent }),
             Say::TurnEnd { outcome, reason, error } => {
                 self.text.clear();

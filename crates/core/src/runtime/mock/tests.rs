@@ -93,6 +93,7 @@ impl Bench {
                                 reply: PermissionReply::Once,
                                 updated_input: None,
                                 message: None,
+                                rule: None,
                                 and_then: AfterAnswer::GoOn,
                             },
                             crate::summary::AskKind::Question => Answer::Question {

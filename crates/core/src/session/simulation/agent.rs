@@ -9,8 +9,8 @@ use crate::event::{
     ToolResult, ToolStart, TurnStarted, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
-use crate::runtime::{AskRequest, Order, Report};
-use crate::session::{Effect, Input, StartFailure};
+use crate::runtime::{AskRequest, Order, Ready, Report, StartFailure};
+use crate::session::{Effect, Input};
 
 /// How willing this one is to end when told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +64,9 @@ impl FakeAgent {
                 Order::Steer { message, .. } => self.steers.push(message.message_id),
                 Order::Interrupt => self.in_turn &= self.temper != Temper::Obedient,
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
-                Order::Rollback { .. } => self.rollback = true,
+                Order::Rollback(_) => self.rollback = true,
                 Order::Close => self.ending |= self.temper == Temper::Obedient,
-                Order::SetModel { .. } | Order::SetMode { .. } => {}
+                Order::SetModel { .. } | Order::SetMode { .. } | Order::Configure { .. } => {}
             },
         }
     }
@@ -85,12 +85,12 @@ impl FakeAgent {
                 return Some(Input::StartFailed(StartFailure { message: "no".into(), code: "no".into(), fix: None }));
             }
             self.ready = !dice.one_in(5);
-            let report = Report::Ready {
-                provider_session_id: Some("conversation".into()),
+            let ready = Ready {
+                provider_session_id: Some(format!("conversation {}", dice.below(3))),
                 resumed: dice.one_in(2),
-                reason: None,
+                ..Ready::default()
             };
-            return self.ready.then_some(Input::Report(report));
+            return self.ready.then_some(Input::Report(Report::Ready(Box::new(ready))));
         }
         self.report(dice).map(Input::Report)
     }
@@ -100,7 +100,11 @@ impl FakeAgent {
         if self.rollback {
             self.rollback = false;
             let refused = Report::RollbackRefused { reason: "no".into() };
-            return Some(if dice.one_in(3) { refused } else { Report::RolledBack { files_restored: false } });
+            return Some(if dice.one_in(3) {
+                refused
+            } else {
+                Report::RolledBack { files_restored: false, branched: dice.one_in(3) }
+            });
         }
         if let Some(message_id) = self.steers.pop().filter(|_| dice.one_in(2)) {
             let rejected = Report::SteerRejected { message_id: message_id.clone(), reason: "no".into() };
@@ -115,6 +119,11 @@ impl FakeAgent {
         if !self.in_turn && dice.one_in(12) {
             self.in_turn = true;
             return Some(Report::TurnStarted { origin: Origin::Agent });
+        }
+        if dice.one_in(20) {
+            let provider_session_id = format!("conversation {}", dice.below(3));
+            let renamed = Report::Renamed { provider_session_id, reason: "cleared".into() };
+            return Some(dice.pick([true, false]).then(|| Report::Anchor("here".into())).unwrap_or(renamed));
         }
         if dice.one_in(40) {
             return Some(Report::SessionEnded { reason: EndReason::Completed, message: None });

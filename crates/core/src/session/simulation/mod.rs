@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::agent::FakeAgent;
 use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
-use crate::command::{self, AfterAnswer, Answer, Command, Message, Refusal, Reply, When, Wish};
+use crate::command::{self, AfterAnswer, Answer, Command, Files, Message, Refusal, Reply, Update, When, Wish};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
 use crate::id::{AskId, IdSource, MessageId, Seq, SessionId};
 use crate::laws::{self, Ending};
@@ -185,13 +185,13 @@ impl<L: SimulatedLog> World<L> {
                 };
                 (Wish::Answer { ask_id: ask_id.clone(), answer: self.answer(kind) }, Asked::Answer(ask_id))
             }
-            9 => (Wish::Rollback { turns: self.dice.below(3) }, Asked::Other),
+            9 => (Wish::Rollback { turns: self.dice.below(3), files: Files::Keep }, Asked::Other),
             10 => (Wish::Compact, Asked::Other),
             11 => {
                 let wish = match self.dice.below(5) {
                     0 => Wish::Archive,
                     1 | 2 => Wish::Unarchive,
-                    3 => Wish::Update { title: Some("t".into()), model: Some("m".into()), mode: None },
+                    3 => Wish::Update(Update { title: Some("t".into()), model: Some("m".into()), ..Update::default() }),
                     _ => Wish::Resume { provider_session_id: None },
                 };
                 (wish, Asked::Other)
@@ -215,6 +215,7 @@ impl<L: SimulatedLog> World<L> {
                 reply: self.dice.pick([PermissionReply::Once, PermissionReply::Always, PermissionReply::Reject]),
                 updated_input: None,
                 message: None,
+                rule: None,
                 and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },
             },
             AskKind::Question => Answer::Question { answers: self.dice.one_in(2).then(|| vec![vec!["yes".into()]]) },
