@@ -8,6 +8,7 @@ pub mod command;
 pub mod event;
 pub mod id;
 pub mod laws;
+pub mod replay;
 pub mod runtime;
 pub mod session;
 pub mod summary;

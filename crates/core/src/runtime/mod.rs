@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::text::StreamedText;
+pub use self::text::{StreamedText, Voice};
 use crate::command::{Answer, Files};
 use crate::event::{
     AgentUnparsed, EndReason, Event, Failure, Interrupt, ModelChoice, Origin, Outcome, Part, PermissionRequest,

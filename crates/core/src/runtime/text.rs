@@ -2,8 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Delta, Event, Retracted};
+use crate::event::{Delta, Event, Retracted, Thinking};
 use crate::id::BlockId;
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// What is meant for the person.
+    Text,
+    Thinking,
+}
 
 /// What was streamed in each open block, so that the final text can be reconciled with it instead of repeating it.
 #[derive(Debug, Default)]
@@ -15,26 +23,46 @@ pub struct StreamedText {
 impl StreamedText {
     /// A piece of a block.
     pub fn delta(&mut self, block_id: &BlockId, text: String) -> Event {
+        self.piece(Voice::Text, block_id, text)
+    }
+
+    /// A piece of a block of either kind.
+    pub fn piece(&mut self, voice: Voice, block_id: &BlockId, text: String) -> Event {
         self.open.entry(block_id.clone()).or_default().push_str(&text);
-        Delta { block_id: block_id.clone(), text, ..Delta::default() }.into()
+        said(voice, block_id.clone(), text, false)
     }
 
     /// The whole of a block: says what is missing and closes it, or, when the agent changed its words, takes the block back and says it anew.
     pub fn finish(&mut self, block_id: &BlockId, whole: &str) -> Vec<Event> {
+        self.finish_as(Voice::Text, block_id, whole)
+    }
+
+    pub fn finish_as(&mut self, voice: Voice, block_id: &BlockId, whole: &str) -> Vec<Event> {
         let streamed = self.open.remove(block_id).unwrap_or_default();
-        let closing =
-            |block_id: BlockId, text: &str| Delta { block_id, text: text.to_owned(), done: true, interrupted: false };
         if let Some(rest) = whole.strip_prefix(&streamed) {
-            return vec![closing(block_id.clone(), rest).into()];
+            return vec![said(voice, block_id.clone(), rest.to_owned(), true)];
         }
         self.retracted += 1;
         let anew = BlockId::trusted(format!("{block_id}.{}", self.retracted));
         let reason = Some("the final text differs from what was streamed".to_owned());
-        vec![Retracted { block_id: block_id.clone(), reason }.into(), closing(anew, whole).into()]
+        vec![Retracted { block_id: block_id.clone(), reason }.into(), said(voice, anew, whole.to_owned(), true)]
+    }
+
+    /// The agent takes back what it streamed. Nothing, if it had not streamed anything.
+    pub fn retract(&mut self, block_id: &BlockId, reason: &str) -> Option<Event> {
+        self.open.remove(block_id)?;
+        Some(Retracted { block_id: block_id.clone(), reason: Some(reason.to_owned()) }.into())
     }
 
     /// Forgets what is open: the turn is over.
     pub fn clear(&mut self) {
         self.open.clear();
+    }
+}
+
+fn said(voice: Voice, block_id: BlockId, text: String, done: bool) -> Event {
+    match voice {
+        Voice::Text => Delta { block_id, text, done, interrupted: false }.into(),
+        Voice::Thinking => Thinking { block_id, text, done: Some(done), interrupted: false }.into(),
     }
 }

@@ -237,8 +237,7 @@ impl Machine {
     }
 
     fn ask_withdrawn(&mut self, key: &str, reason: &str, at: Timestamp, out: &mut Output) {
-        let found = self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone());
-        let Some(ask_id) = found else { return };
+        let Some(ask_id) = self.ask_called(key) else { return };
         self.ask_keys.remove(&ask_id);
         if let Some(ask) = self.state.open.asks.get(&ask_id) {
             let (owner, event) = (ask.owner.clone(), unanswered(ask, reason));

@@ -63,7 +63,6 @@ impl Default for Limits {
 
 /// Everything that can happen to a session.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "an input lives for one call, and most are reports")]
 pub enum Input {
     Wish {
         command: Command,
@@ -266,6 +265,11 @@ impl Machine {
 
     pub fn head(&self) -> Seq {
         self.state.head
+    }
+
+    /// The open ask that the agent calls so.
+    pub fn ask_called(&self, key: &str) -> Option<AskId> {
+        self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone())
     }
 
     /// When [`Input::Tick`] is wanted next.

@@ -107,7 +107,9 @@ impl OpenWork {
             Event::ToolResult(result) if self.closed_tools.contains(&result.tool_use_id) => {
                 Some("this tool call already has a result")
             }
-            Event::Delta(delta) if self.closed_blocks.contains_key(&delta.block_id) => Some("this block is already closed"),
+            Event::Delta(delta) if self.closed_blocks.contains_key(&delta.block_id) => {
+                Some("this block is already closed")
+            }
             Event::Thinking(thinking) if self.closed_blocks.contains_key(&thinking.block_id) => {
                 Some("this block is already closed")
             }

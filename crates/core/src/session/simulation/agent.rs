@@ -123,7 +123,7 @@ impl FakeAgent {
         if dice.one_in(20) {
             let provider_session_id = format!("conversation {}", dice.below(3));
             let renamed = Report::Renamed { provider_session_id, reason: "cleared".into() };
-            return Some(dice.pick([true, false]).then(|| Report::Anchor("here".into())).unwrap_or(renamed));
+            return Some(if dice.one_in(2) { Report::Anchor("here".into()) } else { renamed });
         }
         if dice.one_in(40) {
             return Some(Report::SessionEnded { reason: EndReason::Completed, message: None });
