@@ -1,6 +1,8 @@
 //! Recorded traffic, played through a runtime's protocol and the turn machine as if the agent were there: no process, no clock, no chance. Where
 //! recordings come from and where the events go is not decided here.
 
+#[cfg(test)]
+pub(crate) mod brief;
 mod entry;
 
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! The interface every kind of agent is driven through. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. Finding the program,
 //! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
 
+pub mod claude;
 pub mod mock;
 mod text;
 
@@ -218,9 +219,10 @@ pub enum Report {
     },
 }
 
-impl From<Event> for Report {
-    fn from(event: Event) -> Self {
-        Report::Fact { subagent_id: None, event }
+/// A fact that the agent itself, not one of its sub-agents, brought about.
+impl<E: Into<Event>> From<E> for Report {
+    fn from(event: E) -> Self {
+        Report::Fact { subagent_id: None, event: event.into() }
     }
 }
 

@@ -135,7 +135,11 @@ impl Machine {
             event if !may_say(event) => Some("this is not for an agent to say"),
             event => self.state.open.objection(event, subagent_id.as_ref()),
         };
-        let in_background = self.state.open.in_background(subagent_id.as_ref());
+        let doer = match &event {
+            Event::SubagentEnded(ended) => Some(&ended.subagent_id),
+            _ => subagent_id.as_ref(),
+        };
+        let in_background = self.state.open.in_background(doer);
         let stray = !self.agent_in_turn() && !in_background && !may_stand_alone(&event);
         if let Some(error) = objection.or(stray.then_some("said outside a turn")) {
             return self.refuse_fact(subagent_id, &event, error, at, out);

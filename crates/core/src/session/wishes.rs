@@ -346,9 +346,13 @@ fn chosen_rule(
     let mut offered =
         request.options.iter().filter(|option| option.reply == PermissionReply::Always).filter_map(|o| o.rule.clone());
     match (reply, wanted) {
-        (PermissionReply::Always, None) => {
-            Ok(Some(offered.next().unwrap_or_else(|| format!("allow {}", request.tool_name))))
-        }
+        (PermissionReply::Always, None) => match offered.next() {
+            Some(rule) => Ok(Some(rule)),
+            None if request.options.iter().any(|option| option.reply == reply) => {
+                Ok(Some(format!("allow {}", request.tool_name)))
+            }
+            None => Err("this ask can be allowed once, but not always".to_owned()),
+        },
         (PermissionReply::Always, Some(wanted)) if offered.any(|rule| rule == wanted) => Ok(Some(wanted)),
         (PermissionReply::Always, Some(wanted)) => Err(format!("this ask does not offer the rule {wanted:?}")),
         (PermissionReply::Once | PermissionReply::Reject, None) => Ok(None),

@@ -1,0 +1,325 @@
+//! Whatever waits for a person: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
+//! program that stays open until it is answered or withdrawn; there is no time limit on either side.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::{Map, Value, json};
+
+use super::wire::{CanUseTool, Elicitation};
+use crate::command::{AfterAnswer, Answer};
+use crate::event::{PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest};
+use crate::id::{SubagentId, ToolUseId};
+use crate::runtime::{AskRequest, Output, Report};
+
+const REJECTED: &str = "The user rejected this tool call.";
+const DISMISSED: &str = "The user did not answer.";
+
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    open: HashMap<String, Open>,
+    /// Tool calls that were never allowed, so they did not run.
+    refused: BTreeSet<String>,
+}
+
+/// What must be known to answer.
+#[derive(Debug)]
+enum Open {
+    Permission {
+        input: Value,
+        rules: Vec<(String, Value)>,
+        call: Option<String>,
+    },
+    Question {
+        input: Value,
+    },
+    Form {
+        fields: Vec<Field>,
+    },
+    /// A call of the host's own tool, with the id that its answer must carry.
+    HostTool {
+        id: Value,
+        prompts: Vec<String>,
+    },
+}
+
+#[derive(Debug)]
+struct Field {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Text,
+    Number,
+    Integer,
+    Boolean,
+}
+
+impl Asks {
+    pub(super) fn can_use_tool(&mut self, key: String, ask: CanUseTool, out: &mut Output) {
+        let subagent_id = ask.agent_id.as_ref().map(SubagentId::trusted);
+        let tool_use_id = ask.tool_use_id.as_ref().map(ToolUseId::trusted);
+        if ask.tool_name == "AskUserQuestion" {
+            let questions = questions_of(&ask.input);
+            self.open.insert(key.clone(), Open::Question { input: ask.input });
+            let request = QuestionRequest { questions, tool_use_id, title: ask.title, ..QuestionRequest::default() };
+            return out.report(Report::Ask { key, subagent_id, request: AskRequest::Question(request) });
+        }
+        let (options, rules) = options_of(&ask);
+        let title = ask.title.or_else(|| title_of(&ask.tool_name, ask.description, ask.decision_reason));
+        let request = PermissionRequest {
+            tool_name: ask.tool_name,
+            tool_input: ask.input.clone(),
+            tool_use_id,
+            title,
+            options,
+            ..PermissionRequest::default()
+        };
+        self.open.insert(key.clone(), Open::Permission { input: ask.input, rules, call: ask.tool_use_id });
+        out.report(Report::Ask { key, subagent_id, request: AskRequest::Permission(request) });
+    }
+
+    pub(super) fn elicitation(&mut self, key: String, ask: Elicitation, out: &mut Output) {
+        let mut questions = Vec::new();
+        let mut fields = Vec::new();
+        let properties = ask.requested_schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let names =
+            if ask.property_order.is_empty() { properties.keys().cloned().collect() } else { ask.property_order };
+        for name in names {
+            let Some(schema) = properties.get(&name) else { continue };
+            let (kind, question) = field_of(&name, schema);
+            fields.push(Field { name, kind });
+            questions.push(question);
+        }
+        if questions.is_empty() {
+            let options = vec![option("Yes", None), option("No", None)];
+            questions.push(Question { prompt: ask.message.clone(), options, ..Question::default() });
+        }
+        let server = ask.mcp_server_name.map(|server| format!("{server}: "));
+        let title = Some(format!("{}{}", server.unwrap_or_default(), ask.message));
+        self.open.insert(key.clone(), Open::Form { fields });
+        let request = AskRequest::Question(QuestionRequest { questions, title, ..QuestionRequest::default() });
+        out.report(Report::Ask { key, subagent_id: None, request });
+    }
+
+    /// The agent calls the host's `ask_user`.
+    pub(super) fn host_tool(
+        &mut self,
+        key: String,
+        id: Value,
+        questions: Vec<Question>,
+        call: Option<&str>,
+        out: &mut Output,
+    ) {
+        let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
+        self.open.insert(key.clone(), Open::HostTool { id, prompts });
+        let tool_use_id = call.map(ToolUseId::trusted);
+        let request = AskRequest::Question(QuestionRequest { questions, tool_use_id, ..QuestionRequest::default() });
+        out.report(Report::Ask { key, subagent_id: None, request });
+    }
+
+    pub(super) fn withdrawn(&mut self, key: &str, out: &mut Output) {
+        if let Some(open) = self.open.remove(key) {
+            if let Open::Permission { call, .. } = open {
+                self.refused.extend(call);
+            }
+            out.report(Report::AskWithdrawn { key: key.to_owned(), reason: "the agent no longer waits".to_owned() });
+        }
+    }
+
+    /// A call of a host's tool, by the id of its request, was called off.
+    pub(super) fn call_withdrawn(&mut self, id: &Value, out: &mut Output) {
+        let found = self.open.iter().find(|(_, open)| matches!(open, Open::HostTool { id: known, .. } if known == id));
+        if let Some(key) = found.map(|(key, _)| key.clone()) {
+            self.withdrawn(&key, out);
+        }
+    }
+
+    /// Whether this call was never allowed.
+    pub(super) fn was_refused(&mut self, call: &str) -> bool {
+        self.refused.remove(call)
+    }
+
+    /// What to send back for an answer. Nothing, when the program no longer waits for one.
+    pub(super) fn answer(&mut self, key: &str, answer: &Answer) -> Option<Value> {
+        let open = self.open.remove(key)?;
+        Some(match (open, answer) {
+            (
+                Open::Permission { input, rules, call },
+                Answer::Permission { reply, updated_input, message, rule, and_then },
+            ) => match reply {
+                PermissionReply::Reject => {
+                    self.refused.extend(call);
+                    deny(message.as_deref().unwrap_or(REJECTED), *and_then)
+                }
+                PermissionReply::Once => allow(updated_input.as_ref().unwrap_or(&input), None),
+                PermissionReply::Always => {
+                    let chosen = rules.iter().find(|(name, _)| Some(name) == rule.as_ref());
+                    allow(updated_input.as_ref().unwrap_or(&input), chosen.map(|(_, update)| update))
+                }
+            },
+            (Open::Question { input }, Answer::Question { answers: Some(answers) }) => {
+                allow(&answered(&input, answers), None)
+            }
+            (Open::Question { .. }, _) => deny(DISMISSED, AfterAnswer::GoOn),
+            (Open::Form { fields }, Answer::Question { answers: Some(answers) }) => filled(&fields, answers),
+            (Open::Form { .. }, _) => json!({ "action": "decline" }),
+            (Open::HostTool { id, prompts }, Answer::Question { answers: Some(answers) }) => {
+                let lines =
+                    prompts.iter().zip(answers).map(|(prompt, answer)| format!("{prompt}: {}", answer.join(", ")));
+                tool_answer(&id, &lines.collect::<Vec<_>>().join("\n"), false)
+            }
+            (Open::HostTool { id, .. }, _) => tool_answer(&id, DISMISSED, true),
+            (Open::Permission { .. }, _) => deny(REJECTED, AfterAnswer::GoOn),
+        })
+    }
+}
+
+fn allow(input: &Value, update: Option<&Value>) -> Value {
+    match update {
+        Some(update) => json!({ "behavior": "allow", "updatedInput": input, "updatedPermissions": [update] }),
+        None => json!({ "behavior": "allow", "updatedInput": input }),
+    }
+}
+
+fn deny(message: &str, and_then: AfterAnswer) -> Value {
+    match and_then {
+        AfterAnswer::GoOn => json!({ "behavior": "deny", "message": message }),
+        AfterAnswer::Stop => json!({ "behavior": "deny", "message": message, "interrupt": true }),
+    }
+}
+
+fn tool_answer(id: &Value, text: &str, is_error: bool) -> Value {
+    let result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
+    json!({ "mcp_response": { "jsonrpc": "2.0", "id": id, "result": result } })
+}
+
+/// The answers that may be given, and what each rule would store.
+fn options_of(ask: &CanUseTool) -> (Vec<PermissionOption>, Vec<(String, Value)>) {
+    let choice = |reply, label: &str, rule| PermissionOption { reply, label: label.to_owned(), rule };
+    if ask.tool_name == "ExitPlanMode" {
+        let rule = "session: mode acceptEdits".to_owned();
+        let update = json!({ "type": "setMode", "mode": "acceptEdits", "destination": "session" });
+        let options = vec![
+            choice(PermissionReply::Once, "Yes, and ask before each edit", None),
+            choice(PermissionReply::Always, "Yes, and accept edits", Some(rule.clone())),
+            choice(PermissionReply::Reject, "No, keep planning", None),
+        ];
+        return (options, vec![(rule, update)]);
+    }
+    let mut rules = Vec::new();
+    for suggestion in &ask.permission_suggestions {
+        for (scope, destination) in [("session", "session"), ("project", "localSettings")] {
+            let what = match suggestion.get("type").and_then(Value::as_str) {
+                Some("addRules") => rule_text(suggestion),
+                // The larger permissions are never offered for longer than this session.
+                Some("setMode") if scope == "session" => {
+                    suggestion.get("mode").and_then(Value::as_str).map(|mode| format!("mode {mode}"))
+                }
+                Some("addDirectories") if scope == "session" => {
+                    suggestion.pointer("/directories/0").and_then(Value::as_str).map(|dir| format!("directory {dir}"))
+                }
+                _ => None,
+            };
+            if let (Some(what), Some(mut update)) = (what, suggestion.as_object().cloned()) {
+                update.insert("destination".to_owned(), destination.into());
+                rules.push((format!("{scope}: {what}"), Value::Object(update)));
+            }
+        }
+    }
+    let mut options = vec![choice(PermissionReply::Once, "Allow once", None)];
+    options.extend(rules.iter().map(|(rule, _)| {
+        let (scope, what) = rule.split_once(": ").unwrap_or(("", rule));
+        choice(PermissionReply::Always, &format!("Always allow {what} in this {scope}"), Some(rule.clone()))
+    }));
+    options.push(choice(PermissionReply::Reject, "Reject", None));
+    (options, rules)
+}
+
+fn rule_text(suggestion: &Value) -> Option<String> {
+    let rules = suggestion.get("rules")?.as_array()?.iter().map(|rule| {
+        let tool = rule.get("toolName").and_then(Value::as_str).unwrap_or_default();
+        match rule.get("ruleContent").and_then(Value::as_str) {
+            Some(content) => format!("{tool}({content})"),
+            None => tool.to_owned(),
+        }
+    });
+    Some(rules.collect::<Vec<_>>().join(", "))
+}
+
+fn title_of(tool: &str, description: Option<String>, reason: Option<String>) -> Option<String> {
+    match tool {
+        "ExitPlanMode" => Some("Approve this plan?".to_owned()),
+        _ => description.filter(|text| !text.is_empty()).or(reason),
+    }
+}
+
+fn questions_of(input: &Value) -> Vec<Question> {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let option = |value: &Value| option(&text(value, "label").unwrap_or_default(), text(value, "description"));
+    let question = |value: &Value| Question {
+        prompt: text(value, "question").unwrap_or_default(),
+        header: text(value, "header"),
+        options: value.get("options").and_then(Value::as_array).into_iter().flatten().map(option).collect(),
+        multiple: value.get("multiSelect").and_then(Value::as_bool).unwrap_or(false),
+        free_text: true,
+    };
+    input.get("questions").and_then(Value::as_array).into_iter().flatten().map(question).collect()
+}
+
+fn option(label: &str, description: Option<String>) -> QuestionOption {
+    QuestionOption { label: label.to_owned(), description }
+}
+
+/// The input of the question tool with the answers in it, by the text of each question.
+fn answered(input: &Value, answers: &[Vec<String>]) -> Value {
+    let prompts = questions_of(input);
+    let given = prompts.iter().zip(answers).filter(|(_, answer)| !answer.is_empty());
+    let by_prompt: Map<String, Value> =
+        given.map(|(question, answer)| (question.prompt.clone(), answer.join(", ").into())).collect();
+    let questions = input.get("questions").cloned().unwrap_or_default();
+    json!({ "questions": questions, "answers": by_prompt })
+}
+
+fn field_of(name: &str, schema: &Value) -> (Kind, Question) {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+    let kind = match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => Kind::Integer,
+        Some("number") => Kind::Number,
+        Some("boolean") => Kind::Boolean,
+        _ => Kind::Text,
+    };
+    let mut labels = super::wire::texts(schema.get("enum"));
+    if matches!(kind, Kind::Boolean) {
+        labels = vec!["true".to_owned(), "false".to_owned()];
+    }
+    let question = Question {
+        prompt: text("description").or_else(|| text("title")).unwrap_or_else(|| name.to_owned()),
+        header: text("title"),
+        free_text: labels.is_empty(),
+        options: labels.iter().map(|label| option(label, None)).collect(),
+        multiple: false,
+    };
+    (kind, question)
+}
+
+fn filled(fields: &[Field], answers: &[Vec<String>]) -> Value {
+    if fields.is_empty() {
+        let yes = answers.first().and_then(|answer| answer.first()).is_some_and(|answer| answer == "Yes");
+        return if yes { json!({ "action": "accept", "content": {} }) } else { json!({ "action": "decline" }) };
+    }
+    let mut content = Map::new();
+    for (field, answer) in fields.iter().zip(answers) {
+        let Some(text) = answer.first() else { continue };
+        let value = match field.kind {
+            Kind::Text => Some(Value::from(text.as_str())),
+            Kind::Integer => text.trim().parse::<i64>().ok().map(Value::from),
+            Kind::Number => text.trim().parse::<f64>().ok().map(Value::from),
+            Kind::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
+        };
+        // What does not fit is passed on as it is: the server says best what it wants.
+        content.insert(field.name.clone(), value.unwrap_or_else(|| text.as_str().into()));
+    }
+    json!({ "action": "accept", "content": content })
+}

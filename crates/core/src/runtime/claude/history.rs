@@ -1,0 +1,1 @@
+//! Conversations the program has stored.

@@ -1,0 +1,595 @@
+//! The conversation as a whole: the handshake, orders to lines, and which line goes where.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::asks::Asks;
+use super::blocks::Blocks;
+use super::failure::{self, ApiError};
+use super::host_tools;
+use super::launch::{self, Options};
+use super::tasks::Tasks;
+use super::tools::{Fate, Returned, Tools};
+use super::turn::Turn;
+use super::wire::{
+    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, RateLimit, Said, StreamEvent,
+    System, TurnResult,
+};
+use crate::command::Files;
+use crate::event::{
+    Activity, CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, ModeChanged,
+    ModelChanged, ModelChoice, Part, SessionUpdated, SlashCommand, Status,
+};
+use crate::runtime::{
+    Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
+};
+
+/// What is read and says nothing that a session should remember.
+const NOTHING_NEW: &[&str] = &[
+    "thinking_tokens",          // an estimate while the thinking itself streams
+    "background_tasks_changed", // the tasks say so themselves
+    "task_progress",
+    "task_updated",
+    "session_state_changed",
+    "informational",
+    "hook_started",
+    "hook_progress",
+    "hook_response",
+    "post_turn_summary",
+    "files_persisted",
+    "local_command_output",
+];
+
+/// Speaks with Claude Code.
+#[derive(Debug)]
+pub struct ClaudeProtocol {
+    options: Options,
+    session: String,
+    opening: Option<Opening>,
+    conversation: String,
+    /// What was asked of the program, by the id of the request.
+    asked: HashMap<String, Asked>,
+    requests: u64,
+    ready: bool,
+    turn: Turn,
+    blocks: Blocks,
+    tools: Tools,
+    tasks: Tasks,
+    asks: Asks,
+    mode: String,
+    model: Option<String>,
+    /// The session chose a model, so the next one seen is no news.
+    model_chosen: bool,
+    compaction: Option<CompactionTrigger>,
+    interrupting: bool,
+    servers: BTreeMap<String, String>,
+}
+
+/// A request of ours that waits for its answer.
+#[derive(Debug)]
+enum Asked {
+    Initialize,
+    Interrupt,
+    Rewind,
+    SetMode(String),
+    Other,
+}
+
+impl ClaudeProtocol {
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            session: String::new(),
+            opening: None,
+            conversation: String::new(),
+            asked: HashMap::new(),
+            requests: 0,
+            ready: false,
+            turn: Turn::default(),
+            blocks: Blocks::default(),
+            tools: Tools::default(),
+            tasks: Tasks::default(),
+            asks: Asks::default(),
+            mode: String::new(),
+            model: None,
+            model_chosen: false,
+            compaction: None,
+            interrupting: false,
+            servers: BTreeMap::new(),
+        }
+    }
+
+    fn request(&mut self, asked: Asked, request: &Value, out: &mut Output) {
+        self.requests += 1;
+        let id = format!("turnloom-{}", self.requests);
+        out.write_line(&json!({ "type": "control_request", "request_id": id, "request": request }));
+        self.asked.insert(id, asked);
+    }
+
+    /// The name of a message in the agent's conversation. The same message has the same name for ever, so a second copy of it is not run.
+    fn uuid(&self, message_id: &str) -> String {
+        if is_uuid(message_id) {
+            return message_id.to_owned();
+        }
+        let hash = Sha256::digest(format!("{}/{message_id}", self.session));
+        let hex = crate::blob::hex(&hash);
+        let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+        format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
+    }
+
+    fn prompt(&mut self, messages: &[Prompt], out: &mut Output) {
+        // Several at once are one message to the agent, under the last one's name.
+        let Some(last) = messages.last() else { return };
+        let uuid = self.uuid(last.message_id.as_str());
+        if self.turn.prompt(&uuid) {
+            let content = content_of(messages);
+            write_message(&uuid, &content, out);
+        }
+        self.turn.stands_at(&uuid);
+    }
+
+    fn rollback(&mut self, order: &RollbackOrder, out: &mut Output) {
+        if order.kept > 0 && order.to.is_none() {
+            let reason = "the turn before was cut off, so there is no place to go back to".to_owned();
+            return out.report(Report::RollbackRefused { reason });
+        }
+        match (&order.first_message, order.files) {
+            (Some(message_id), Files::Restore) => {
+                let uuid = self.uuid(message_id.as_str());
+                self.request(Asked::Rewind, &json!({ "subtype": "rewind_files", "user_message_id": uuid }), out);
+            }
+            _ => out.report(Report::RolledBack { files_restored: false, branched: true }),
+        }
+    }
+
+    fn configure(&mut self, settings: &serde_json::Map<String, Value>, out: &mut Output) {
+        if let Some(tokens) = settings.get("max_thinking_tokens") {
+            let request = json!({ "subtype": "set_max_thinking_tokens", "max_thinking_tokens": tokens });
+            self.request(Asked::Other, &request, out);
+        }
+    }
+
+    // ---- what the program says ----
+
+    fn said(&mut self, said: Said, line: Line<'_>, out: &mut Output) {
+        match said {
+            Said::System(system) => self.system(&system, line, out),
+            // Only the main conversation streams.
+            Said::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
+            Said::StreamEvent { event, abandoned_blocks, .. } => {
+                self.stream(event, out);
+                if let Some(abandoned) = abandoned_blocks {
+                    self.blocks.abandoned(&abandoned, out);
+                }
+            }
+            Said::Assistant(message) => self.assistant(&message, out),
+            Said::User(message) => self.user(&message, out),
+            Said::Result(result) => self.result(&result, out),
+            Said::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
+            Said::ControlResponse { response } => self.answered(response, out),
+            Said::ControlCancelRequest { request_id } => self.asks.withdrawn(&request_id, out),
+            Said::CommandLifecycle { command_uuid, state } => self.turn.lifecycle(&command_uuid, &state, out),
+            Said::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
+                // A heartbeat has a name of its own, and that of the call in the place of a parent.
+                let id = parent_tool_use_id.unwrap_or(tool_use_id);
+                self.tools.progress(&id, elapsed_time_seconds, out);
+            }
+            Said::RateLimitEvent { rate_limit_info } => self.rate_limit(rate_limit_info, out),
+            Said::ConversationReset {} | Said::KeepAlive {} => {}
+            Said::Unknown => out.report(unparsed("claude/stdout", &"a line of an unknown type", line)),
+        }
+    }
+
+    fn stream(&mut self, event: StreamEvent, out: &mut Output) {
+        match event {
+            StreamEvent::MessageStart { message } => self.blocks.message_started(message.id, out),
+            StreamEvent::ContentBlockStart { index, content_block } => {
+                match content_block.get("type").and_then(Value::as_str) {
+                    Some("text") => self.blocks.block_started(index, Voice::Text),
+                    Some("thinking") => self.blocks.block_started(index, Voice::Thinking),
+                    Some("tool_use") => {
+                        // Its input may take a while; the call itself is told when the input is whole.
+                        let tool = content_block.get("name").and_then(Value::as_str).unwrap_or("a tool");
+                        let label = Some(format!("Preparing {tool}"));
+                        out.report(Status { state: Activity::Tool, label, ..Status::default() });
+                    }
+                    _ => {}
+                }
+            }
+            StreamEvent::ContentBlockDelta { index, delta } => self.blocks.piece(index, delta, out),
+            StreamEvent::MessageDelta { usage } => self.turn.used(&usage.unwrap_or(ApiUsage::default())),
+            StreamEvent::Other => {}
+        }
+    }
+
+    fn assistant(&mut self, line: &Message, out: &mut Output) {
+        let message = line.message.id.as_deref().unwrap_or_default();
+        let speaker = self.tasks.speaker(line);
+        if let (None, Some(uuid)) = (&speaker, &line.uuid) {
+            self.turn.stands_at(uuid);
+        }
+        if let Some(kind) = &line.error {
+            let text = super::tools::text_of(&line.message.content);
+            return self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
+        }
+        for block in line.message.blocks() {
+            let (voice, whole) = match block {
+                Block::Text { text } => (Voice::Text, text),
+                Block::Thinking { thinking } => (Voice::Thinking, thinking),
+                Block::ToolUse { id, name, input } => {
+                    self.tools.called(&id, &name, input, speaker.clone(), out);
+                    continue;
+                }
+                Block::ToolResult { .. } | Block::Other => continue,
+            };
+            match &speaker {
+                Some(subagent) => self.blocks.said_by(subagent, message, voice, &whole, out),
+                None => self.blocks.said(message, voice, &whole, line.aborted, out),
+            }
+        }
+    }
+
+    fn user(&mut self, line: &Message, out: &mut Output) {
+        let speaker = self.tasks.speaker(line);
+        if line.is_replay {
+            if let Some(uuid) = &line.uuid {
+                self.turn.took(uuid, out);
+            }
+            return;
+        }
+        if let (None, Some(uuid), false) = (&speaker, &line.uuid, line.is_synthetic) {
+            self.turn.stands_at(uuid);
+        }
+        for block in line.message.blocks() {
+            if let Block::ToolResult { tool_use_id: id, content, is_error } = block {
+                let refused = self.asks.was_refused(&id);
+                let fate = Fate { refused, interrupting: self.interrupting };
+                let returned = Returned { id, content, is_error };
+                self.tools.returned(&returned, line, fate, speaker.clone(), out);
+            }
+        }
+    }
+
+    fn result(&mut self, result: &TurnResult, out: &mut Output) {
+        if !self.ready {
+            return out.report(Report::StartFailed(failure::of_start(result)));
+        }
+        // What was never said whole must be settled before the turn is.
+        self.blocks.turn_ended(result.interrupted(), out);
+        self.compaction = None;
+        self.interrupting = false;
+        self.turn.result(result, out);
+    }
+
+    fn rate_limit(&mut self, limit: RateLimit, out: &mut Output) {
+        if limit.status != "allowed" && self.turn.is_open() {
+            let window = limit.kind.as_deref().unwrap_or("usage").replace('_', " ");
+            let label = match limit.utilization {
+                Some(used) => format!("{:.0} % of the {window} limit is used", used * 100.0),
+                None => format!("The {window} limit is reached"),
+            };
+            let detail = Some(json!({ "rate_limit": limit.status, "resets_at": limit.resets_at }));
+            out.report(Status { state: Activity::Thinking, label: Some(label), attempt: None, detail });
+        }
+        self.turn.limited(limit);
+    }
+
+    fn system(&mut self, system: &System, line: Line<'_>, out: &mut Output) {
+        match system.subtype.as_str() {
+            "init" => self.init(system, out),
+            "status" => self.status(system, out),
+            "api_retry" => {
+                let error = system.text("error").unwrap_or("unknown").replace('_', " ");
+                let attempt = system.number("attempt").and_then(|n| u32::try_from(n).ok());
+                let label = attempt.map(|n| format!("Retrying, attempt {n} ({error})"));
+                let detail = ["error_status", "max_retries", "retry_delay_ms"]
+                    .map(|name| (name.to_owned(), system.rest.get(name).cloned().unwrap_or_default()));
+                let detail = Some(Value::Object(detail.into_iter().collect()));
+                out.report(Status { state: Activity::Retrying, label, attempt, detail });
+            }
+            "compact_boundary" => self.compacted(system, out),
+            "task_started" => self.tasks.started(system, &self.tools, out),
+            "task_notification" => self.tasks.ended(system, out),
+            "permission_denied" => {
+                system.text("tool_use_id").into_iter().for_each(|id| self.tools.denied(id));
+            }
+            "session_title_changed" => {
+                if let Some(title) = system.text("title") {
+                    let title = Some(title.to_owned());
+                    out.report(SessionUpdated { title, by: "agent".to_owned(), ..SessionUpdated::default() });
+                }
+            }
+            subtype if NOTHING_NEW.contains(&subtype) => {}
+            subtype => out.report(unparsed(&format!("claude/system/{subtype}"), &"an unknown kind of notice", line)),
+        }
+    }
+
+    /// Every turn of the program begins with this.
+    fn init(&mut self, init: &System, out: &mut Output) {
+        self.turn.init(out);
+        if let Some(id) = init.text("session_id").filter(|id| *id != self.conversation) {
+            id.clone_into(&mut self.conversation);
+            let reason = "the agent began a new conversation".to_owned();
+            out.report(Report::Renamed { provider_session_id: id.to_owned(), reason });
+        }
+        if let Some(model) = init.text("model")
+            && self.model.as_deref() != Some(model)
+        {
+            if !std::mem::take(&mut self.model_chosen) {
+                out.report(ModelChanged { model: model.to_owned(), by: Some("agent".to_owned()) });
+            }
+            self.model = Some(model.to_owned());
+        }
+        self.mode_is(init.text("permissionMode"), out);
+        for server in init.rest.get("mcp_servers").and_then(Value::as_array).into_iter().flatten() {
+            let text = |name: &str| server.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (name, status) = (text("name"), text("status"));
+            if name != host_tools::SERVER && self.servers.get(name).map(String::as_str) != Some(status) {
+                self.servers.insert(name.to_owned(), status.to_owned());
+                out.report(EvidenceChanged {
+                    evidence_id: format!("mcp:{name}"),
+                    kind: "mcp_server".to_owned(),
+                    title: name.to_owned(),
+                    status: status.to_owned(),
+                    detail: server.get("error").cloned(),
+                });
+            }
+        }
+    }
+
+    fn mode_is(&mut self, mode: Option<&str>, out: &mut Output) {
+        if let Some(mode) = mode.filter(|mode| *mode != self.mode) {
+            mode.clone_into(&mut self.mode);
+            out.report(ModeChanged { mode: mode.to_owned(), by: Some("agent".to_owned()) });
+        }
+    }
+
+    fn status(&mut self, status: &System, out: &mut Output) {
+        self.mode_is(status.text("permissionMode"), out);
+        if status.text("status") == Some("compacting") && self.compaction.is_none() {
+            let trigger = CompactionTrigger::Auto;
+            self.compaction = Some(trigger);
+            out.report(CompactionStart { trigger });
+        }
+        if status.text("compact_result") == Some("failed") && self.compaction.take().is_some() {
+            out.report(CompactionEnd {
+                failed: Some(true),
+                reason: CompactionReason::Tokens,
+                ..CompactionEnd::default()
+            });
+        }
+    }
+
+    fn compacted(&mut self, boundary: &System, out: &mut Output) {
+        let number =
+            |name: &str| boundary.rest.get("compact_metadata").and_then(|m| m.get(name)).and_then(Value::as_u64);
+        let manual = boundary.rest.get("compact_metadata").and_then(|m| m.get("trigger")) == Some(&json!("manual"));
+        if self.compaction.take().is_none() {
+            let trigger = if manual { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
+            out.report(CompactionStart { trigger });
+        }
+        out.report(CompactionEnd {
+            tokens_before: number("pre_tokens"),
+            tokens_after: number("post_tokens"),
+            reason: if manual { CompactionReason::Manual } else { CompactionReason::Tokens },
+            ..CompactionEnd::default()
+        });
+    }
+
+    fn requested(&mut self, id: String, request: &Value, out: &mut Output) {
+        let subtype = request.get("subtype").and_then(Value::as_str).unwrap_or_default();
+        let answer = match subtype {
+            "can_use_tool" => match CanUseTool::deserialize(request) {
+                Ok(ask) => return self.asks.can_use_tool(id, ask, out),
+                Err(error) => Err(error.to_string()),
+            },
+            "elicitation" => match Elicitation::deserialize(request) {
+                Ok(ask) => return self.asks.elicitation(id, ask, out),
+                Err(error) => Err(error.to_string()),
+            },
+            "mcp_message" => {
+                let server = request.get("server_name").and_then(Value::as_str).unwrap_or_default();
+                let message = request.get("message").unwrap_or(&Value::Null);
+                match host_tools::message(id.clone(), server, message, &mut self.asks, out) {
+                    Some(answer) => Ok(answer),
+                    None => return,
+                }
+            }
+            // No hooks are asked for; one that comes all the same shall not hold up anything.
+            "hook_callback" => Ok(json!({})),
+            "request_user_dialog" => Ok(json!({ "behavior": "cancelled" })),
+            other => Err(format!("{other} is not served here")),
+        };
+        respond(&id, answer, out);
+    }
+
+    fn answered(&mut self, response: ControlResponse, out: &mut Output) {
+        let succeeded = response.subtype == "success";
+        match self.asked.remove(&response.request_id) {
+            Some(Asked::Initialize) if succeeded => self.initialized(&response.response, out),
+            Some(Asked::Initialize) => {
+                let message = response.error.unwrap_or_default();
+                out.report(Report::StartFailed(crate::runtime::StartFailure {
+                    message: format!("Claude Code refused the handshake: {message}"),
+                    code: "agent_start_failed".to_owned(),
+                    fix: Some("run `turnloom doctor`".to_owned()),
+                }));
+            }
+            Some(Asked::Interrupt) => {
+                for uuid in super::wire::texts(response.response.get("cancelled")) {
+                    self.turn.settled(&uuid, false, out);
+                }
+            }
+            Some(Asked::Rewind) => {
+                let restored = succeeded && response.response.get("canRewind").and_then(Value::as_bool) != Some(false);
+                out.report(Report::RolledBack { files_restored: restored, branched: true });
+            }
+            // The session believed that it had changed.
+            Some(Asked::SetMode(before)) if !succeeded => self.mode_is(Some(&before), out),
+            Some(Asked::SetMode(_)) => {}
+            Some(Asked::Other) | None => {}
+        }
+    }
+
+    fn initialized(&mut self, answer: &Value, out: &mut Output) {
+        let info = Initialized::deserialize(answer).unwrap_or_default();
+        let beginning = self.opening.as_ref().map_or(&Beginning::Fresh, |opening| &opening.beginning);
+        let resumed = *beginning != Beginning::Fresh && self.options.lost.is_none();
+        let commands = info.commands.into_iter().map(|command| SlashCommand {
+            name: command.name,
+            description: command.description.filter(|text| !text.is_empty()).map(|text| first_words(&text)),
+            hint: command.argument_hint.filter(|text| !text.is_empty()),
+        });
+        let models = info.models.into_iter().map(|model| ModelChoice {
+            id: model.value,
+            name: model.display_name,
+            description: model.description,
+        });
+        if let Some(mode) = &info.current_permission_mode {
+            self.mode.clone_from(mode);
+        }
+        self.ready = true;
+        out.report(Report::Ready(Box::new(Ready {
+            provider_session_id: Some(self.conversation.clone()),
+            resumed,
+            reason: self.options.lost.clone(),
+            model: None,
+            mode: info.current_permission_mode,
+            version: info.claude_code_version,
+            commands: Some(commands.collect()),
+            models: Some(models.collect()),
+        })));
+    }
+}
+
+impl Protocol for ClaudeProtocol {
+    fn open(&mut self, opening: &Opening, out: &mut Output) {
+        let launch = launch::launch(opening, &self.options);
+        self.session = opening.session_id.to_string();
+        self.conversation = launch.conversation;
+        self.mode = launch::mode(opening, opening.mode.as_deref());
+        self.model_chosen = opening.model.is_some();
+        self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
+        let mut request = json!({
+            "subtype": "initialize",
+            "forwardSubagentText": true,
+            "perTaskStopAffordance": true,
+            "sdkMcpServers": [host_tools::SERVER],
+            "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest() },
+        });
+        if let (Some(prompt), Some(fields)) = (&opening.system_prompt, request.as_object_mut()) {
+            fields.insert("appendSystemPrompt".to_owned(), prompt.as_str().into());
+        }
+        self.request(Asked::Initialize, &request, out);
+        self.configure(opening.params.as_object().unwrap_or(&serde_json::Map::new()), out);
+        self.opening = Some(opening.clone());
+    }
+
+    fn order(&mut self, order: &Order, out: &mut Output) {
+        match order {
+            Order::Prompt { messages, .. } => self.prompt(messages, out),
+            Order::Steer { message, .. } => {
+                let uuid = self.uuid(message.message_id.as_str());
+                self.turn.steer(uuid.clone(), message.message_id.clone());
+                let content = content_of(std::slice::from_ref(message));
+                write_message(&uuid, &content, out);
+            }
+            Order::Interrupt => {
+                self.interrupting = self.turn.is_open();
+                self.request(Asked::Interrupt, &json!({ "subtype": "interrupt", "cancel_queued": true }), out);
+            }
+            Order::Answer { key, answer } => {
+                if let Some(answer) = self.asks.answer(key, answer) {
+                    respond(key, Ok(answer), out);
+                }
+            }
+            Order::SetModel { model } => {
+                self.model_chosen = true;
+                self.request(Asked::Other, &json!({ "subtype": "set_model", "model": model }), out);
+            }
+            Order::SetMode { mode } => {
+                let Some(opening) = &self.opening else { return };
+                let mode = launch::mode(opening, Some(mode));
+                let before = std::mem::replace(&mut self.mode, mode.clone());
+                self.request(Asked::SetMode(before), &json!({ "subtype": "set_permission_mode", "mode": mode }), out);
+            }
+            Order::Compact { turn_id } => {
+                let uuid = self.uuid(turn_id.as_str());
+                self.compaction = Some(CompactionTrigger::Manual);
+                out.report(CompactionStart { trigger: CompactionTrigger::Manual });
+                if self.turn.prompt(&uuid) {
+                    write_message(&uuid, &"/compact".into(), out);
+                }
+            }
+            Order::Configure { settings } => self.configure(settings, out),
+            Order::Rollback(order) => self.rollback(order, out),
+            Order::Close => self.request(Asked::Other, &json!({ "subtype": "end_session" }), out),
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Output) {
+        let said = match line {
+            Line::Text([]) => return,
+            Line::Text(bytes) => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
+            Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
+        };
+        match said {
+            Ok(said) => self.said(said, line, out),
+            Err(error) => out.report(unparsed("claude/stdout", &error, line)),
+        }
+    }
+}
+
+/// Enough of a description for a menu. Some are pages long, and they come with every start.
+fn first_words(text: &str) -> String {
+    const CHARS: usize = 100;
+    match text.char_indices().nth(CHARS) {
+        Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+fn write_message(uuid: &str, content: &Value, out: &mut Output) {
+    let message = json!({ "role": "user", "content": content });
+    out.write_line(&json!({
+        "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "", "uuid": uuid
+    }));
+}
+
+fn respond(id: &str, answer: Result<Value, String>, out: &mut Output) {
+    let response = match answer {
+        Ok(answer) => json!({ "subtype": "success", "request_id": id, "response": answer }),
+        Err(error) => json!({ "subtype": "error", "request_id": id, "error": error }),
+    };
+    out.write_line(&json!({ "type": "control_response", "response": response }));
+}
+
+/// Messages as the program takes them: a text alone as a text, everything else in blocks.
+fn content_of(messages: &[Prompt]) -> Value {
+    let parts: Vec<&Part> = messages.iter().flat_map(|message| &message.content).collect();
+    if let [Part::Text { text }] = parts.as_slice() {
+        return text.as_str().into();
+    }
+    let block = |part: &Part| match part {
+        Part::Text { text } => json!({ "type": "text", "text": text }),
+        Part::Image { media_type, data, .. } => {
+            let data = data.as_deref().unwrap_or_default();
+            json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
+        }
+        // The program reads a file that is mentioned so.
+        Part::File { path } if path.contains(' ') => json!({ "type": "text", "text": format!("@\"{path}\"") }),
+        Part::File { path } => json!({ "type": "text", "text": format!("@{path}") }),
+    };
+    parts.into_iter().map(block).collect()
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

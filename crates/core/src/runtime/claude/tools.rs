@@ -1,0 +1,254 @@
+//! Tool calls and their results. A call is told once its input is whole; a result is told with its structure: diffs, exit codes, whether it ran.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::wire::{Message, ToolResultMeta};
+use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
+use crate::id::{SubagentId, ToolUseId};
+use crate::runtime::{Output, Report};
+
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    calls: HashMap<String, Call>,
+    /// Calls that a rule or a mode denied, as an older program says it.
+    denied: BTreeSet<String>,
+    /// The to-do list, where the agent keeps it with tools of its own.
+    todo: Vec<(String, PlanStep)>,
+}
+
+#[derive(Debug)]
+struct Call {
+    tool: String,
+    input: Value,
+    owner: Option<SubagentId>,
+}
+
+/// A result as it stands in a line.
+#[derive(Debug)]
+pub(super) struct Returned {
+    pub(super) id: String,
+    pub(super) content: Value,
+    pub(super) is_error: Option<bool>,
+}
+
+/// What is known of a call besides what its result says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fate {
+    /// It was never allowed.
+    pub(super) refused: bool,
+    /// The turn is being interrupted.
+    pub(super) interrupting: bool,
+}
+
+/// The tools that start a sub-agent.
+pub(super) fn spawns(tool: &str) -> bool {
+    matches!(tool, "Agent" | "Task")
+}
+
+impl Tools {
+    pub(super) fn called(&mut self, id: &str, tool: &str, input: Value, owner: Option<SubagentId>, out: &mut Output) {
+        let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
+        let command = text("command");
+        let start = ToolStart {
+            tool_use_id: ToolUseId::trusted(id),
+            tool: tool.to_owned(),
+            file_path: text("file_path").or_else(|| text("notebook_path")),
+            pattern: text("pattern"),
+            search_path: text("path").filter(|_| matches!(tool, "Glob" | "Grep" | "LS")),
+            is_file_read: matches!(tool, "Read" | "Glob" | "Grep" | "LS").then_some(true),
+            subagent_spawn: spawns(tool).then_some(true),
+            subagent_name: text("subagent_type").filter(|_| spawns(tool)),
+            command,
+            input: Some(input.clone()),
+            blob: None,
+        };
+        out.report(Report::Fact { subagent_id: owner.clone(), event: start.into() });
+        if let Some(steps) = todo_list(tool, &input) {
+            out.report(PlanUpdated { steps, explanation: None });
+        }
+        self.calls.insert(id.to_owned(), Call { tool: tool.to_owned(), input, owner });
+    }
+
+    /// Who made this call. Nothing, when it is not known.
+    pub(super) fn owner(&self, id: &str) -> Option<SubagentId> {
+        self.calls.get(id).and_then(|call| call.owner.clone())
+    }
+
+    pub(super) fn denied(&mut self, id: &str) {
+        self.denied.insert(id.to_owned());
+    }
+
+    pub(super) fn progress(&self, id: &str, seconds: Option<f64>, out: &mut Output) {
+        if self.calls.contains_key(id) {
+            let text = seconds.map(|seconds| format!("running for {seconds:.0} s"));
+            let progress = ToolProgress { tool_use_id: ToolUseId::trusted(id), text, fraction: None };
+            out.report(Report::Fact { subagent_id: self.owner(id), event: progress.into() });
+        }
+    }
+
+    pub(super) fn returned(
+        &mut self,
+        returned: &Returned,
+        line: &Message,
+        fate: Fate,
+        subagent_id: Option<SubagentId>,
+        out: &mut Output,
+    ) {
+        let Returned { id, content, is_error } = returned;
+        let call = self.calls.remove(id);
+        let tool = call.as_ref().map_or("", |call| call.tool.as_str());
+        let is_error = is_error.unwrap_or(false);
+        let structure = line.tool_use_result.as_ref().filter(|value| value.is_object());
+        let output = output_of(tool, content, structure);
+        let path = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let file_path = structure
+            .and_then(|structure| path(structure, "filePath"))
+            .or_else(|| call.as_ref().and_then(|call| path(&call.input, "file_path")));
+        // A call that ran when the turn was interrupted comes back as one that a person rejected.
+        let denied =
+            fate.refused || self.denied.remove(id) || (!fate.interrupting && did_not_run(id, &line.tool_result_meta));
+        let cut_off = structure.and_then(|s| s.get("interrupted")).and_then(Value::as_bool) == Some(true);
+        let result = ToolResult {
+            tool_use_id: ToolUseId::trusted(id),
+            is_error,
+            exit_code: (tool == "Bash").then(|| exit_code(&output, is_error, structure)).flatten(),
+            is_file_read: (tool == "Read" && !is_error).then_some(true),
+            denied: denied.then_some(true),
+            interrupted: (cut_off || (fate.interrupting && is_error && !denied)).then_some(true),
+            diff: structure.and_then(|structure| diff_of(structure, file_path.as_deref())),
+            file_path,
+            output,
+            blob: None,
+        };
+        out.report(Report::Fact { subagent_id, event: result.into() });
+        if let (Some(call), Some(structure)) = (call, structure)
+            && self.keeps_list(&call, structure)
+        {
+            let steps = self.todo.iter().map(|(_, step)| step.clone()).collect();
+            out.report(PlanUpdated { steps, explanation: None });
+        }
+    }
+
+    /// Whether the call changed the list that is kept with `TaskCreate` and its kin.
+    fn keeps_list(&mut self, call: &Call, result: &Value) -> bool {
+        match call.tool.as_str() {
+            "TaskCreate" => {
+                let text = |name: &str| result.pointer(name).and_then(Value::as_str).map(str::to_owned);
+                let (Some(id), Some(subject)) = (text("/task/id"), text("/task/subject")) else { return false };
+                self.todo.push((id, PlanStep { text: subject, status: StepStatus::Pending }));
+                true
+            }
+            "TaskUpdate" => {
+                let text = |name: &str| call.input.get(name).and_then(Value::as_str);
+                let Some(id) = text("taskId") else { return false };
+                if text("status") == Some("deleted") {
+                    let before = self.todo.len();
+                    self.todo.retain(|(known, _)| known != id);
+                    return self.todo.len() != before;
+                }
+                let Some((_, step)) = self.todo.iter_mut().find(|(known, _)| known == id) else { return false };
+                step.status = text("status").map_or(step.status, step_status);
+                if let Some(subject) = text("subject") {
+                    subject.clone_into(&mut step.text);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn todo_list(tool: &str, input: &Value) -> Option<Vec<PlanStep>> {
+    let todos = (tool == "TodoWrite").then(|| input.get("todos"))??.as_array()?;
+    let step = |todo: &Value| PlanStep {
+        text: todo.get("content").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        status: step_status(todo.get("status").and_then(Value::as_str).unwrap_or_default()),
+    };
+    Some(todos.iter().map(step).collect())
+}
+
+fn step_status(status: &str) -> StepStatus {
+    match status {
+        "in_progress" => StepStatus::Running,
+        "completed" => StepStatus::Done,
+        _ => StepStatus::Pending,
+    }
+}
+
+fn did_not_run(id: &str, meta: &[ToolResultMeta]) -> bool {
+    meta.iter().any(|meta| meta.id == id && meta.non_execution_kind.is_some())
+}
+
+/// What the tool said. Long output stands in the message only as a preview, and longer in the structure.
+fn output_of(tool: &str, content: &Value, structure: Option<&Value>) -> String {
+    let text = |name: &str| structure.and_then(|s| s.get(name)).and_then(Value::as_str).unwrap_or_default();
+    let plain = text_of(content);
+    if tool == "Bash" && plain.starts_with("<persisted-output>") {
+        let size = structure.and_then(|s| s.get("persistedOutputSize")).and_then(Value::as_u64);
+        let path = text("persistedOutputPath");
+        let note = size.map(|size| format!("[{size} bytes in all; the agent keeps them in {path}]"));
+        let parts = [text("stdout"), text("stderr"), note.as_deref().unwrap_or_default()];
+        return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    }
+    if spawns(tool)
+        && let Some(content) = structure.and_then(|s| s.get("content"))
+    {
+        return text_of(content);
+    }
+    plain
+}
+
+pub(super) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let text = |block: &Value| match block.get("type").and_then(Value::as_str) {
+                Some("text") => block.get("text").and_then(Value::as_str).map(str::to_owned),
+                Some("tool_reference") => block.get("tool_name").and_then(Value::as_str).map(str::to_owned),
+                Some(kind) => Some(format!("[{kind}]")),
+                None => None,
+            };
+            blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn exit_code(output: &str, is_error: bool, structure: Option<&Value>) -> Option<i32> {
+    if is_error {
+        let rest = output.strip_prefix("Exit code ").or_else(|| output.strip_prefix("Error: Exit code "))?;
+        return rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    }
+    let ran_to_its_end = structure.is_some_and(|s| {
+        s.get("interrupted").and_then(Value::as_bool) == Some(false) && s.get("backgroundTaskId").is_none()
+    });
+    ran_to_its_end.then_some(0)
+}
+
+/// The change to a file as a unified diff.
+fn diff_of(structure: &Value, path: Option<&str>) -> Option<String> {
+    let hunks = structure.get("structuredPatch")?.as_array()?;
+    let path = path.unwrap_or("file").trim_start_matches('/');
+    let created = structure.get("type").and_then(Value::as_str) == Some("create");
+    let mut diff = vec![if created { "--- /dev/null".to_owned() } else { format!("--- a/{path}") }];
+    diff.push(format!("+++ b/{path}"));
+    if created {
+        let lines: Vec<&str> = structure.get("content")?.as_str()?.lines().collect();
+        diff.push(format!("@@ -0,0 +1,{} @@", lines.len()));
+        diff.extend(lines.iter().map(|line| format!("+{line}")));
+    } else if hunks.is_empty() {
+        return None;
+    }
+    for hunk in hunks {
+        let number = |name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let (old, old_lines) = (number("oldStart"), number("oldLines"));
+        let (new, new_lines) = (number("newStart"), number("newLines"));
+        diff.push(format!("@@ -{old},{old_lines} +{new},{new_lines} @@"));
+        diff.extend(super::wire::texts(hunk.get("lines")));
+    }
+    diff.push(String::new());
+    Some(diff.join("\n"))
+}

@@ -1,0 +1,222 @@
+//! When a turn begins and ends. The program's turns are not the session's: it folds messages into a running turn, answers several with one result,
+//! and begins turns by itself. What counts is which messages it has begun with.
+
+use std::collections::HashMap;
+
+use super::failure::{self, ApiError};
+use super::wire::{ApiUsage, ModelUsage, RateLimit, TurnResult};
+use crate::event::{Event, Origin, Outcome, Usage};
+use crate::id::MessageId;
+use crate::runtime::{Output, Report};
+
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// The session has a turn that the agent works on, or will.
+    open: bool,
+    /// The program works.
+    running: bool,
+    /// It says of each message when it begins with it. An older one does not.
+    tells: bool,
+    /// Messages of this turn, and those of them that the program has not begun with.
+    ours: Vec<String>,
+    unstarted: Vec<String>,
+    /// Messages for the running turn that it has not taken in.
+    steers: Vec<(String, MessageId)>,
+    /// Steers of a turn that is over: the program has them, and the session will send them again.
+    left: HashMap<String, Left>,
+    anchor: Option<String>,
+    api_error: Option<ApiError>,
+    limit: Option<RateLimit>,
+    context_used: Option<u64>,
+    /// The bill so far, where it is known.
+    billed: Option<f64>,
+}
+
+/// How far the program is with a message that was left over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Queued,
+    Started,
+    Done,
+}
+
+impl Turn {
+    /// `fresh`: the conversation is new, so nothing was billed before.
+    pub(super) fn new(fresh: bool) -> Self {
+        Self { billed: fresh.then_some(0.0), ..Self::default() }
+    }
+
+    /// The session begins a turn with this message. Whether it has to be written: the program may have it already.
+    pub(super) fn prompt(&mut self, uuid: &str) -> bool {
+        self.ours = vec![uuid.to_owned()];
+        match self.left.remove(uuid) {
+            Some(Left::Done) => return false,
+            Some(Left::Started) => {}
+            Some(Left::Queued) => self.unstarted.push(uuid.to_owned()),
+            None => {
+                self.unstarted.push(uuid.to_owned());
+                self.open = true;
+                return true;
+            }
+        }
+        self.open = true;
+        false
+    }
+
+    pub(super) fn steer(&mut self, uuid: String, message_id: MessageId) {
+        self.steers.push((uuid, message_id));
+    }
+
+    /// Whether there is something to interrupt.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub(super) fn lifecycle(&mut self, uuid: &str, state: &str, out: &mut Output) {
+        self.tells = true;
+        match state {
+            "started" => {
+                self.begin(out);
+                self.took(uuid, out);
+            }
+            "completed" | "cancelled" => self.settled(uuid, state == "completed", out),
+            _ => {}
+        }
+    }
+
+    /// The program took this message in.
+    pub(super) fn took(&mut self, uuid: &str, out: &mut Output) {
+        self.unstarted.retain(|known| known != uuid);
+        if let Some(at) = self.steers.iter().position(|(known, _)| known == uuid) {
+            let (_, message_id) = self.steers.remove(at);
+            out.report(Report::SteerDelivered { message_id });
+        }
+        if let Some(left) = self.left.get_mut(uuid) {
+            *left = Left::Started;
+        }
+    }
+
+    /// The program is done with a message. If no turn of it runs, it did nothing about it.
+    pub(super) fn settled(&mut self, uuid: &str, answered: bool, out: &mut Output) {
+        self.steers.retain(|(known, _)| known != uuid);
+        self.unstarted.retain(|known| known != uuid);
+        if self.open && !self.running && self.ours.iter().any(|known| known == uuid) {
+            let (outcome, reason) = if answered {
+                (Outcome::Completed, "the agent had answered this message before")
+            } else {
+                (Outcome::Interrupted, "the agent was interrupted before it began")
+            };
+            self.end(outcome, Some(reason.to_owned()), None, out);
+        }
+    }
+
+    /// A turn of the program begins.
+    pub(super) fn init(&mut self, out: &mut Output) {
+        self.begin(out);
+        if !self.tells {
+            self.unstarted.clear();
+        }
+    }
+
+    fn begin(&mut self, out: &mut Output) {
+        self.running = true;
+        if !self.open {
+            self.open = true;
+            out.report(Report::TurnStarted { origin: Origin::Agent });
+        }
+    }
+
+    /// The conversation has this entry now.
+    pub(super) fn stands_at(&mut self, entry: &str) {
+        self.anchor = Some(entry.to_owned());
+    }
+
+    pub(super) fn used(&mut self, usage: &ApiUsage) {
+        self.context_used = Some(usage.context()).filter(|used| *used > 0);
+    }
+
+    pub(super) fn failed(&mut self, error: ApiError) {
+        self.api_error = Some(error);
+    }
+
+    pub(super) fn limited(&mut self, limit: RateLimit) {
+        self.limit = Some(limit);
+    }
+
+    /// The end of a turn of the program.
+    pub(super) fn result(&mut self, result: &TurnResult, out: &mut Output) {
+        self.running = false;
+        if !self.tells {
+            self.unstarted.clear();
+        }
+        for left in self.left.values_mut().filter(|left| **left == Left::Started) {
+            *left = Left::Done;
+        }
+        let usage = self.usage(result);
+        if self.open {
+            out.report(usage);
+        }
+        let error = self.api_error.take();
+        let interrupted = result.interrupted();
+        if self.open && !self.unstarted.is_empty() {
+            // The program had begun a turn of its own; the session's message is still to come.
+            return;
+        }
+        let (outcome, failure) = match () {
+            () if interrupted => (Outcome::Interrupted, None),
+            () if result.is_error => (Outcome::Failed, Some(failure::of_turn(result, error, self.limit.as_ref()))),
+            () => (Outcome::Completed, None),
+        };
+        if outcome == Outcome::Completed
+            && let Some(text) = result.result.clone().filter(|text| !text.is_empty())
+        {
+            out.report(crate::event::TurnResult { text });
+        }
+        let reason = interrupted.then(|| "the agent was interrupted".to_owned());
+        self.end(outcome, reason, failure, out);
+    }
+
+    fn end(
+        &mut self,
+        outcome: Outcome,
+        reason: Option<String>,
+        failure: Option<crate::event::Failure>,
+        out: &mut Output,
+    ) {
+        if let Some(anchor) = self.anchor.take() {
+            out.report(Report::Anchor(anchor));
+        }
+        self.open = false;
+        // The session takes them back and sends them again; the program has them already.
+        for (uuid, _) in self.steers.drain(..) {
+            self.left.insert(uuid, Left::Queued);
+        }
+        out.report(Report::TurnEnded { outcome, reason, failure });
+    }
+
+    /// What this turn used. The program's own sums go over the whole conversation.
+    fn usage(&mut self, result: &TurnResult) -> Event {
+        let window = result.model_usage.values().filter_map(|usage| usage.context_window).max();
+        let billed = result.total_cost_usd;
+        let before = self.billed;
+        self.billed = billed.or(before);
+        let mut usage = Usage { context_used: self.context_used, context_window: window, ..Usage::default() };
+        if let Some(models) = &result.model_usage_since_last_result {
+            let sum = |part: fn(&ModelUsage) -> u64| models.values().map(part).sum::<u64>();
+            usage.cached_tokens = Some(sum(|model| model.cache_read_input_tokens));
+            usage.input_tokens =
+                sum(|model| model.input_tokens + model.cache_read_input_tokens + model.cache_creation_input_tokens);
+            usage.output_tokens = sum(|model| model.output_tokens);
+            usage.reasoning_tokens = Some(sum(|model| model.thinking_tokens)).filter(|tokens| *tokens > 0);
+            usage.cost_usd = Some(models.values().map(|model| model.cost_usd).sum());
+        } else {
+            let turn = result.usage.clone().unwrap_or_default();
+            usage.cached_tokens = Some(turn.cache_read_input_tokens);
+            usage.input_tokens = turn.input_tokens + turn.cache_read_input_tokens + turn.cache_creation_input_tokens;
+            usage.output_tokens = turn.output_tokens;
+            // After `/clear` the bill begins anew, so it may be smaller than before.
+            usage.cost_usd = before.zip(billed).map(|(before, now)| if now < before { now } else { now - before });
+        }
+        usage.into()
+    }
+}
