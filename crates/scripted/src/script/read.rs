@@ -1,0 +1,335 @@
+//! From TOML to a script. First the shape (serde, which refuses keys it does not know), then what a shape cannot say.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+use super::{
+    NamedCall, Pace, PlanItem, PlanState, Question, Refusal, Reply, Script, ScriptError, Step, Stop, StreamError, Tool,
+    Usage, Voice, When,
+};
+use crate::request::{Api, Kind};
+use crate::speech;
+
+/// A stream is made before it is sent, so its length has a bound.
+const MAX_WORDS: usize = 100_000;
+/// Longer than any test or agent waits.
+const MAX_WAIT_MS: u64 = 3_600_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScript {
+    #[serde(default)]
+    every_ms: u64,
+    #[serde(default)]
+    reply: Vec<Spanned<RawReply>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawReply {
+    name: Option<String>,
+    #[serde(default)]
+    when: RawWhen,
+    once: Option<bool>,
+    times: Option<u64>,
+    always: Option<bool>,
+    #[serde(default)]
+    step: Vec<Spanned<RawStep>>,
+    #[serde(default)]
+    usage: RawUsage,
+    #[serde(default)]
+    stop: Stop,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawWhen {
+    user: Option<String>,
+    tool_result: Option<String>,
+    system: Option<String>,
+    tool: Option<String>,
+    model: Option<String>,
+    api: Option<Api>,
+    #[serde(default)]
+    kind: Kind,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawUsage {
+    input: Option<u64>,
+    cached: Option<u64>,
+    output: Option<u64>,
+}
+
+/// Exactly one of the verbs, and how fast.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    text: Option<String>,
+    thinking: Option<String>,
+    raw_thinking: Option<String>,
+    words: Option<usize>,
+    run: Option<String>,
+    read: Option<String>,
+    write: Option<RawWrite>,
+    edit: Option<RawEdit>,
+    ask: Option<RawAsk>,
+    plan: Option<Vec<RawPlanItem>>,
+    tool: Option<RawTool>,
+    wait_ms: Option<u64>,
+    wait_for: Option<String>,
+    error: Option<RawRefusal>,
+    stream_error: Option<RawStreamError>,
+    cut: Option<bool>,
+
+    pieces: Option<usize>,
+    every_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWrite {
+    path: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEdit {
+    path: String,
+    old: String,
+    new: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAsk {
+    question: String,
+    header: Option<String>,
+    options: Vec<String>,
+    #[serde(default)]
+    several: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPlanItem {
+    text: String,
+    #[serde(default)]
+    state: PlanState,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTool {
+    name: Option<String>,
+    input: Option<Value>,
+    anthropic: Option<RawNamed>,
+    openai: Option<RawNamed>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNamed {
+    name: String,
+    input: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRefusal {
+    status: u16,
+    message: Option<String>,
+    code: Option<String>,
+    retry_after: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStreamError {
+    message: String,
+    code: Option<String>,
+}
+
+/// What is wrong, before it is known where.
+struct Wrong(&'static str, String);
+
+fn wrong<T>(code: &'static str, message: impl Into<String>) -> Result<T, Wrong> {
+    Err(Wrong(code, message.into()))
+}
+
+pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
+    let raw: RawScript =
+        toml::from_str(text).map_err(|error| ScriptError::at(text, error.span(), "bad_toml", error.message()))?;
+    let mut replies: Vec<Reply> = Vec::new();
+    for (number, spanned) in (1..).zip(raw.reply) {
+        let span = spanned.span();
+        let reply = reply(text, spanned.into_inner(), &span, number, raw.every_ms)?;
+        if replies.iter().any(|other| other.name == reply.name) {
+            let message = format!("there is another reply named {:?}", reply.name);
+            return Err(ScriptError::at(text, Some(span), "bad_reply", message));
+        }
+        replies.push(reply);
+    }
+    Ok(Script { replies })
+}
+
+fn reply(text: &str, raw: RawReply, span: &Range<usize>, number: usize, every_ms: u64) -> Result<Reply, ScriptError> {
+    let here = |Wrong(code, message)| ScriptError::at(text, Some(span.clone()), code, message);
+    let uses = uses(&raw).map_err(here)?;
+    if raw.step.is_empty() {
+        return Err(here(Wrong("bad_reply", "a reply needs at least one step".to_owned())));
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    for spanned in raw.step {
+        let span = spanned.span();
+        let added = step(spanned.into_inner(), every_ms).and_then(|step| in_order(&steps, &step).map(|()| step));
+        steps.push(added.map_err(|Wrong(code, message)| ScriptError::at(text, Some(span), code, message))?);
+    }
+    let RawWhen { user, tool_result, system, tool, model, api, kind } = raw.when;
+    let default = Usage::default();
+    Ok(Reply {
+        name: raw.name.unwrap_or_else(|| format!("reply {number}")),
+        when: When { user, tool_result, system, tool, model, api, kind },
+        uses,
+        steps,
+        usage: Usage {
+            input: raw.usage.input.unwrap_or(default.input),
+            cached: raw.usage.cached.unwrap_or(default.cached),
+            output: raw.usage.output,
+        },
+        stop: raw.stop,
+    })
+}
+
+fn uses(raw: &RawReply) -> Result<Option<u64>, Wrong> {
+    match (raw.once, raw.times, raw.always) {
+        (None | Some(true), None, None) => Ok(Some(1)),
+        (None, Some(times), None) if times > 0 => Ok(Some(times)),
+        (None, None, Some(true)) => Ok(None),
+        _ => wrong(
+            "bad_uses",
+            "say one of `once = true`, `times = N` with N over 0, `always = true`; without any it is once",
+        ),
+    }
+}
+
+/// What ends a reply is its last step, and an error is not said after a word.
+fn in_order(before: &[Step], step: &Step) -> Result<(), Wrong> {
+    if matches!(before.last(), Some(Step::Refuse(_) | Step::StreamError(_) | Step::Cut)) {
+        return wrong("bad_order", "nothing can follow `error`, `stream_error` or `cut`");
+    }
+    let only_waits = before.iter().all(|step| matches!(step, Step::WaitMs(_) | Step::WaitFor(_)));
+    if matches!(step, Step::Refuse(_)) && !only_waits {
+        return wrong(
+            "bad_order",
+            "`error` is a whole answer: only waits can be before it; in a stream it is `stream_error`",
+        );
+    }
+    Ok(())
+}
+
+fn step(raw: RawStep, every_ms: u64) -> Result<Step, Wrong> {
+    if raw.pieces == Some(0) {
+        return wrong("bad_value", "`pieces` is at least 1");
+    }
+    let paced = raw.pieces.is_some() || raw.every_ms.is_some();
+    let pace = Pace { pieces: raw.pieces, every_ms: within(raw.every_ms.unwrap_or(every_ms), "every_ms")? };
+    let mut found = Vec::new();
+    let mut say = |voice, text| found.push(Step::Say { voice, text, pace });
+    raw.text.into_iter().for_each(|text| say(Voice::Text, text));
+    raw.thinking.into_iter().for_each(|text| say(Voice::Thinking, text));
+    raw.raw_thinking.into_iter().for_each(|text| say(Voice::RawThinking, text));
+    if let Some(count) = raw.words {
+        if count == 0 || count > MAX_WORDS {
+            return wrong("bad_value", format!("`words` is from 1 to {MAX_WORDS}"));
+        }
+        say(Voice::Text, speech::words(count));
+    }
+    let mut call = |tool| found.push(Step::Call { tool, pace });
+    raw.run.into_iter().for_each(|command| call(Tool::Run { command }));
+    raw.read.into_iter().for_each(|path| call(Tool::Read { path }));
+    raw.write.into_iter().for_each(|RawWrite { path, text }| call(Tool::Write { path, text }));
+    raw.edit.into_iter().for_each(|RawEdit { path, old, new }| call(Tool::Edit { path, old, new }));
+    raw.ask.map(question).transpose()?.into_iter().for_each(|question| call(Tool::Ask(question)));
+    if let Some(items) = raw.plan {
+        call(Tool::Plan(items.into_iter().map(|RawPlanItem { text, state }| PlanItem { text, state }).collect()));
+    }
+    raw.tool.map(named).transpose()?.into_iter().for_each(call);
+    found.extend(raw.wait_ms.map(|ms| within(ms, "wait_ms")).transpose()?.map(Step::WaitMs));
+    found.extend(raw.wait_for.map(gate).transpose()?.map(Step::WaitFor));
+    found.extend(raw.error.map(refusal).transpose()?.map(Step::Refuse));
+    found.extend(
+        raw.stream_error.map(|RawStreamError { message, code }| Step::StreamError(StreamError { message, code })),
+    );
+    if let Some(cut) = raw.cut {
+        if !cut {
+            return wrong("bad_step", "leave `cut` out instead of `cut = false`");
+        }
+        found.push(Step::Cut);
+    }
+    let one = <[Step; 1]>::try_from(found);
+    match one {
+        Ok([step]) if paced && !matches!(step, Step::Say { .. } | Step::Call { .. }) => {
+            wrong("bad_step", "`pieces` and `every_ms` are for what is said and for calls")
+        }
+        Ok([step]) => Ok(step),
+        Err(found) if found.is_empty() => wrong("bad_step", "a step says one thing, for example `text = \"...\"`"),
+        Err(_) => wrong("bad_step", "a step says one thing; make several steps of it"),
+    }
+}
+
+fn within(ms: u64, name: &str) -> Result<u64, Wrong> {
+    if ms > MAX_WAIT_MS { wrong("bad_value", format!("`{name}` is at most {MAX_WAIT_MS}")) } else { Ok(ms) }
+}
+
+/// It stands in a URL.
+fn gate(name: String) -> Result<String, Wrong> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(fits) {
+        return wrong("bad_value", "a name to wait for has letters, digits, '-' and '_'");
+    }
+    Ok(name)
+}
+
+fn question(raw: RawAsk) -> Result<Question, Wrong> {
+    if !(2..=4).contains(&raw.options.len()) {
+        return wrong("bad_value", "a question has 2 to 4 `options`; more and fewer are refused by agents");
+    }
+    let header = raw.header.unwrap_or_else(|| "Question".to_owned());
+    Ok(Question { header, text: raw.question, options: raw.options, several: raw.several })
+}
+
+fn named(raw: RawTool) -> Result<Tool, Wrong> {
+    let call = |name: String, input: Option<Value>| match input.unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+    {
+        input @ (Value::Object(_) | Value::String(_)) => Ok(NamedCall { name, input }),
+        _ => wrong("bad_value", "`input` of a call is a table, or a text for tools that take free text"),
+    };
+    let of = |raw: Option<RawNamed>| raw.map(|raw| call(raw.name, raw.input)).transpose();
+    match raw {
+        RawTool { name: Some(name), input, anthropic: None, openai: None } => {
+            let call = call(name, input)?;
+            Ok(Tool::Named { anthropic: Some(call.clone()), openai: Some(call) })
+        }
+        RawTool { name: None, input: None, anthropic: None, openai: None } => {
+            wrong("bad_value", "which tool? say its `name`")
+        }
+        RawTool { name: None, input: None, anthropic, openai } => {
+            Ok(Tool::Named { anthropic: of(anthropic)?, openai: of(openai)? })
+        }
+        _ => wrong("bad_value", "`tool` has `name` and `input`, or `anthropic` and `openai` with theirs"),
+    }
+}
+
+fn refusal(raw: RawRefusal) -> Result<Refusal, Wrong> {
+    if !(400..=599).contains(&raw.status) {
+        return wrong("bad_value", format!("an error's `status` is from 400 to 599, not {}", raw.status));
+    }
+    let message = raw.message.unwrap_or_else(|| "The script says so.".to_owned());
+    Ok(Refusal { status: raw.status, message, code: raw.code, retry_after: raw.retry_after })
+}

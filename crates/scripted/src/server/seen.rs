@@ -1,0 +1,93 @@
+//! What was asked, for tests that want to know. Not kept: whole requests, which are large and full of the agent's own prompts.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::request::{Api, Asked, Kind};
+
+/// More than any test looks at; older ones are forgotten.
+const MAX_SEEN: usize = 10_000;
+/// What is kept of a text.
+const MAX_TEXT: usize = 4_096;
+
+/// One request, as far as it was understood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Seen {
+    /// From 1, in order of arrival.
+    pub number: u64,
+    pub method: String,
+    pub path: String,
+    /// The status it was answered with.
+    pub status: u16,
+    pub api: Option<Api>,
+    pub kind: Option<Kind>,
+    pub model: Option<String>,
+    /// What the user said, if the conversation ended with it.
+    pub user: Option<String>,
+    /// What the tools said, if the conversation ended with it.
+    pub tool_result: Option<String>,
+    /// The tools that were offered.
+    pub tools: Vec<String>,
+    /// The reply that answered; none if no reply of the script did.
+    pub reply: Option<String>,
+    /// A turn for which the script had nothing.
+    pub miss: bool,
+}
+
+impl Seen {
+    pub(super) fn new(method: &str, path: &str, status: u16) -> Self {
+        Self {
+            number: 0,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            status,
+            api: None,
+            kind: None,
+            model: None,
+            user: None,
+            tool_result: None,
+            tools: Vec::new(),
+            reply: None,
+            miss: false,
+        }
+    }
+
+    pub(super) fn of(path: &str, status: u16, asked: &Asked, reply: Option<String>) -> Self {
+        Self {
+            api: Some(asked.api),
+            kind: Some(asked.kind),
+            model: Some(asked.model.clone()),
+            user: asked.user.as_deref().map(beginning),
+            tool_result: asked.tool_result.as_deref().map(beginning),
+            tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
+            miss: reply.is_none() && asked.kind == Kind::Turn,
+            reply,
+            ..Self::new("POST", path, status)
+        }
+    }
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(MAX_TEXT).collect()
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SeenList(Mutex<(u64, VecDeque<Seen>)>);
+
+impl SeenList {
+    pub(super) fn add(&self, mut seen: Seen) {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        list.0 += 1;
+        seen.number = list.0;
+        if list.1.len() >= MAX_SEEN {
+            list.1.pop_front();
+        }
+        list.1.push_back(seen);
+    }
+
+    pub(super) fn list(&self) -> Vec<Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.iter().cloned().collect()
+    }
+}

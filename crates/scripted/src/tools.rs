@@ -1,0 +1,138 @@
+//! From what a call is for to the tool this agent has for it, chosen by what the request offers. Nothing is run here: agents do that.
+
+use serde_json::{Value, json};
+
+use crate::plan::{Call, Input};
+use crate::request::{Api, Asked, InputForm};
+use crate::script::{NamedCall, PlanItem, Question, Tool};
+
+/// The call, or nothing if the script has none for this API.
+pub(crate) fn call(tool: &Tool, asked: &Asked) -> Option<Call> {
+    match asked.api {
+        Api::Anthropic => anthropic(tool, asked),
+        Api::Openai => openai(tool, asked),
+    }
+}
+
+fn anthropic(tool: &Tool, asked: &Asked) -> Option<Call> {
+    let path = |path: &str| absolute(path, asked);
+    let (name, input) = match tool {
+        Tool::Run { command } => ("Bash", json!({"command": command, "description": "Run a scripted command"})),
+        Tool::Read { path: file } => ("Read", json!({"file_path": path(file)})),
+        Tool::Write { path: file, text } => ("Write", json!({"file_path": path(file), "content": text})),
+        Tool::Edit { path: file, old, new } => {
+            ("Edit", json!({"file_path": path(file), "old_string": old, "new_string": new}))
+        }
+        Tool::Ask(question) => (
+            "AskUserQuestion",
+            json!({"questions": [{
+                "question": question.text,
+                "header": question.header,
+                "multiSelect": question.several,
+                "options": options(question),
+            }]}),
+        ),
+        Tool::Plan(items) => ("TodoWrite", json!({"todos": items.iter().map(todo).collect::<Vec<_>>()})),
+        // This API has no tools that take free text.
+        Tool::Named { anthropic, .. } => match anthropic.as_ref()? {
+            NamedCall { name, input: Value::String(text) } => (name.as_str(), json!({"input": text})),
+            NamedCall { name, input } => (name.as_str(), input.clone()),
+        },
+    };
+    Some(Call { name: name.to_owned(), namespace: None, input: Input::Object(input) })
+}
+
+fn todo(item: &PlanItem) -> Value {
+    json!({"content": item.text, "activeForm": item.text, "status": item.state.as_str()})
+}
+
+fn openai(tool: &Tool, asked: &Asked) -> Option<Call> {
+    Some(match tool {
+        Tool::Run { command } => shell(command, asked),
+        Tool::Read { path } => shell(&format!("cat {}", quoted(path)), asked),
+        Tool::Write { path, text } => patch(&format!("*** Add File: {path}\n{}", marked('+', text)), asked),
+        Tool::Edit { path, old, new } => {
+            patch(&format!("*** Update File: {path}\n@@\n{}{}", marked('-', old), marked('+', new)), asked)
+        }
+        Tool::Ask(question) => function(
+            asked,
+            "request_user_input",
+            json!({"questions": [{
+                "id": "question",
+                "header": question.header,
+                "question": question.text,
+                "options": options(question),
+            }]}),
+        ),
+        Tool::Plan(items) => {
+            let steps = items.iter().map(|item| json!({"step": item.text, "status": item.state.as_str()}));
+            function(asked, "update_plan", json!({"plan": steps.collect::<Vec<_>>()}))
+        }
+        Tool::Named { openai, .. } => as_offered(openai.as_ref()?, asked),
+    })
+}
+
+/// Codex has had several shells; which one it offers depends on the model it believes to talk to.
+fn shell(command: &str, asked: &Asked) -> Call {
+    if asked.offers("shell_command") {
+        function(asked, "shell_command", json!({"command": command}))
+    } else if asked.offers("shell") {
+        function(asked, "shell", json!({"command": ["bash", "-lc", command]}))
+    } else {
+        function(asked, "exec_command", json!({"cmd": command}))
+    }
+}
+
+fn patch(hunk: &str, asked: &Asked) -> Call {
+    let patch = format!("*** Begin Patch\n{hunk}*** End Patch\n");
+    match asked.tools.iter().find(|tool| tool.name == "apply_patch").map(|tool| tool.input) {
+        Some(InputForm::Text) => text(asked, "apply_patch", patch),
+        Some(InputForm::Object) => function(asked, "apply_patch", json!({"input": patch})),
+        None if asked.offers("exec") && !asked.offers("exec_command") => {
+            function(asked, "apply_patch", json!({"input": patch}))
+        }
+        None => shell(&format!("apply_patch <<'END_OF_PATCH'\n{patch}END_OF_PATCH"), asked),
+    }
+}
+
+fn as_offered(call: &NamedCall, asked: &Asked) -> Call {
+    match &call.input {
+        Value::String(input) => text(asked, &call.name, input.clone()),
+        input => function(asked, &call.name, input.clone()),
+    }
+}
+
+fn function(asked: &Asked, name: &str, input: Value) -> Call {
+    Call { name: name.to_owned(), namespace: namespace(asked, name), input: Input::Object(input) }
+}
+
+fn text(asked: &Asked, name: &str, input: String) -> Call {
+    Call { name: name.to_owned(), namespace: namespace(asked, name), input: Input::Text(input) }
+}
+
+fn namespace(asked: &Asked, name: &str) -> Option<String> {
+    asked.tools.iter().find(|tool| tool.name == name)?.namespace.clone()
+}
+
+fn options(question: &Question) -> Value {
+    question.options.iter().map(|label| json!({"label": label, "description": label})).collect()
+}
+
+fn absolute(path: &str, asked: &Asked) -> String {
+    match &asked.directory {
+        Some(directory) if !path.starts_with('/') => format!("{}/{path}", directory.trim_end_matches('/')),
+        _ => path.to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Every line with a mark in front, as in a patch.
+fn marked(mark: char, text: &str) -> String {
+    text.lines().flat_map(|line| [mark].into_iter().chain(line.chars()).chain(['\n'])).collect()
+}
+
+#[cfg(test)]
+mod tests;
