@@ -36,6 +36,7 @@ fn holds(when: &When, asked: &Asked) -> bool {
         && within(&when.tool_result, asked.tool_result.as_ref())
         && within(&when.system, Some(&asked.system))
         && within(&when.model, Some(&asked.model))
+        && when.after.is_none_or(|reply| asked.after.contains(&reply))
         && when.tool.as_ref().is_none_or(|tool| asked.offers(tool))
 }
 
@@ -48,10 +49,13 @@ fn contains(whole: &str, part: &str) -> bool {
 pub(crate) fn nothing(kind: Kind) -> Reply {
     let text = match kind {
         Kind::Turn => "The script has nothing for this message.",
-        Kind::Compact => "Summary: the conversation so far was held with a scripted model.",
+        // Without this tag Claude Code asks once more.
+        Kind::Compact => "<summary>The conversation so far was held with a scripted model.</summary>",
+        // The form in which Claude Code wants a title.
         Kind::Side => r#"{"title": "Scripted session"}"#,
     };
     Reply {
+        number: 0,
         name: String::new(),
         when: When::default(),
         uses: None,
@@ -60,3 +64,6 @@ pub(crate) fn nothing(kind: Kind) -> Reply {
         stop: Stop::Natural,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,8 @@ pub(crate) enum Plan {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
+    /// The number of the reply it is made of.
+    pub(crate) reply: usize,
     pub(crate) acts: Vec<Act>,
     pub(crate) usage: Spent,
     pub(crate) ending: Ending,
@@ -116,6 +118,7 @@ pub(crate) fn plan(reply: &Reply, asked: &Asked) -> Plan {
     }
     writer.close();
     Plan::Speak(Speech {
+        reply: reply.number,
         usage: spent(reply.usage, writer.said),
         ending: match reply.stop {
             Stop::MaxTokens => Ending::MaxTokens,

@@ -34,6 +34,8 @@ pub(crate) struct Asked {
     pub(crate) user: Option<String>,
     /// What the tools said, if the conversation ends with it.
     pub(crate) tool_result: Option<String>,
+    /// The replies that made the calls which those are the results of.
+    pub(crate) after: Vec<usize>,
     pub(crate) system: String,
     pub(crate) tools: Vec<Offered>,
     /// Where the agent works, if it says so: some tools take absolute paths only.

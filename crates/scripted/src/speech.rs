@@ -34,9 +34,20 @@ pub(crate) fn words(count: usize) -> String {
     text
 }
 
-/// In words, each with the space behind it.
+/// In words, each with the space behind it; the space before the first one is the first one's.
 pub(crate) fn by_words(text: &str) -> Vec<String> {
-    text.split_inclusive(char::is_whitespace).map(str::to_owned).collect()
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for part in text.split_inclusive(char::is_whitespace) {
+        if !part.trim().is_empty() && !piece.trim().is_empty() {
+            pieces.push(std::mem::take(&mut piece));
+        }
+        piece.push_str(part);
+    }
+    if !piece.is_empty() {
+        pieces.push(piece);
+    }
+    pieces
 }
 
 /// Into so many pieces of about the same length; fewer when there are fewer characters.
@@ -69,6 +80,7 @@ mod tests {
             }
         }
         assert_eq!(by_count("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(by_words(" one  two\n\nthree"), [" one  ", "two\n\n", "three"]);
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::plan::{Call, Input};
 use crate::request::{Api, Asked, InputForm};
 use crate::script::{NamedCall, PlanItem, Question, Tool};
 
+/// The tool that runs code, in which the other tools are functions.
+const CODE: &str = "exec";
+
 /// The call, or nothing if the script has none for this API.
 pub(crate) fn call(tool: &Tool, asked: &Asked) -> Option<Call> {
     match asked.api {
@@ -86,11 +89,9 @@ fn shell(command: &str, asked: &Asked) -> Call {
 fn patch(hunk: &str, asked: &Asked) -> Call {
     let patch = format!("*** Begin Patch\n{hunk}*** End Patch\n");
     match asked.tools.iter().find(|tool| tool.name == "apply_patch").map(|tool| tool.input) {
-        Some(InputForm::Text) => text(asked, "apply_patch", patch),
         Some(InputForm::Object) => function(asked, "apply_patch", json!({"input": patch})),
-        None if asked.offers("exec") && !asked.offers("exec_command") => {
-            function(asked, "apply_patch", json!({"input": patch}))
-        }
+        Some(InputForm::Text) => text(asked, "apply_patch", patch),
+        None if asked.offers(CODE) => text(asked, "apply_patch", patch),
         None => shell(&format!("apply_patch <<'END_OF_PATCH'\n{patch}END_OF_PATCH"), asked),
     }
 }
@@ -103,15 +104,23 @@ fn as_offered(call: &NamedCall, asked: &Asked) -> Call {
 }
 
 fn function(asked: &Asked, name: &str, input: Value) -> Call {
-    Call { name: name.to_owned(), namespace: namespace(asked, name), input: Input::Object(input) }
+    in_code(asked, name, &input).unwrap_or_else(|| offered(asked, name, Input::Object(input)))
 }
 
 fn text(asked: &Asked, name: &str, input: String) -> Call {
-    Call { name: name.to_owned(), namespace: namespace(asked, name), input: Input::Text(input) }
+    in_code(asked, name, &json!(input)).unwrap_or_else(|| offered(asked, name, Input::Text(input)))
 }
 
-fn namespace(asked: &Asked, name: &str) -> Option<String> {
-    asked.tools.iter().find(|tool| tool.name == name)?.namespace.clone()
+/// Some models get one tool that runs JavaScript, in which the others are functions. JSON is JavaScript.
+fn in_code(asked: &Asked, name: &str, input: &Value) -> Option<Call> {
+    let hidden = asked.offers(CODE) && !asked.offers(name);
+    let code = || format!("const said = await tools.{name}({input});\ntext(said?.output ?? said);\n");
+    hidden.then(|| offered(asked, CODE, Input::Text(code())))
+}
+
+fn offered(asked: &Asked, name: &str, input: Input) -> Call {
+    let namespace = asked.tools.iter().find(|tool| tool.name == name).and_then(|tool| tool.namespace.clone());
+    Call { name: name.to_owned(), namespace, input }
 }
 
 fn options(question: &Question) -> Value {

@@ -21,7 +21,7 @@ pub(crate) fn frames(speech: &Speech, model: &str, ids: &mut Ids) -> Vec<Frame> 
     let mut blocks = Blocks::default();
     for act in &speech.acts {
         match act {
-            Act::Begin(block) => frames.push(blocks.begin(block, ids)),
+            Act::Begin(block) => frames.push(blocks.begin(block, speech.reply, ids)),
             Act::Piece(piece) => frames.push(blocks.delta(piece)),
             Act::End => frames.extend(blocks.end()),
             Act::Pause(pause) => frames.push(pause.clone().into()),
@@ -52,7 +52,7 @@ pub(crate) fn whole(speech: &Speech, model: &str, ids: &mut Ids) -> (Vec<Pause>,
         match act {
             Act::Begin(block) => {
                 text.clear();
-                content.push(begun(block, ids));
+                content.push(begun(block, speech.reply, ids));
             }
             Act::Piece(piece) => text.push_str(piece),
             Act::End => content.last_mut().into_iter().for_each(|block| finish(block, &text)),
@@ -75,12 +75,13 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn begin(&mut self, block: &Block, ids: &mut Ids) -> Frame {
+    fn begin(&mut self, block: &Block, reply: usize, ids: &mut Ids) -> Frame {
         self.voice = match block {
             Block::Said(voice) => Some(*voice),
             Block::Call(_) => None,
         };
-        let start = json!({"type": "content_block_start", "index": self.index, "content_block": begun(block, ids)});
+        let start =
+            json!({"type": "content_block_start", "index": self.index, "content_block": begun(block, reply, ids)});
         Frame::event("content_block_start", &start)
     }
 
@@ -116,14 +117,14 @@ fn envelope(model: &str, ids: &mut Ids) -> Value {
 }
 
 /// A block before anything is in it.
-fn begun(block: &Block, ids: &mut Ids) -> Value {
+fn begun(block: &Block, reply: usize, ids: &mut Ids) -> Value {
     match block {
         Block::Said(Voice::Text) => json!({"type": "text", "text": ""}),
         Block::Said(Voice::Thinking | Voice::RawThinking) => {
             json!({"type": "thinking", "thinking": "", "signature": ""})
         }
         Block::Call(Call { name, .. }) => {
-            json!({"type": "tool_use", "id": ids.next("toolu"), "name": name, "input": {}})
+            json!({"type": "tool_use", "id": ids.next_call("toolu", reply), "name": name, "input": {}})
         }
     }
 }

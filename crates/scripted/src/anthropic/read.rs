@@ -2,12 +2,21 @@
 
 use serde_json::Value;
 
+use crate::ids::caller;
 use crate::request::{Api, Asked, Delivery, InputForm, Kind, Malformed, Offered};
 
-/// Claude Code wraps what it adds to a message.
-const ADDED: &str = "<system-reminder>";
+/// How Claude Code begins what it adds in the user's name.
+const ADDED: &[&str] = &[
+    "<system-reminder>",
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "This session is being continued from a previous conversation",
+];
 /// What Claude Code puts in the conversation when a turn was stopped. What is before it was said earlier.
 const INTERRUPTED: &str = "[Request interrupted by user";
+/// How Claude Code tells what the user says while tools run: not as the user, and with an explanation behind it.
+const STEERED: (&str, &str) = ("The user sent a new message while you were working:\n", "\n\nThis is how Claude Code");
 /// How the directory is told: "Primary working directory: /x" today, "Working directory: /x" before.
 const DIRECTORY: &str = "orking directory: ";
 /// The beginning of what Claude Code says when it wants a summary instead of an answer.
@@ -35,6 +44,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
     let tools: Vec<Offered> =
         body.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(offered).collect();
     let user = user(messages);
+    let results = results(messages);
     let kind = match &user {
         Some(text) if is_claude_code && is_summary(text) => Kind::Compact,
         _ if is_claude_code && tools.is_empty() => Kind::Side,
@@ -46,7 +56,8 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
         model: model.to_owned(),
         delivery: if body.get("stream") == Some(&Value::Bool(true)) { Delivery::Stream } else { Delivery::Whole },
         user,
-        tool_result: tool_result(messages),
+        tool_result: (!results.is_empty()).then(|| text_of(&results)),
+        after: results.iter().filter_map(|result| caller(result.get("tool_use_id")?.as_str()?)).collect(),
         directory: directory(&system),
         system,
         tools,
@@ -60,31 +71,42 @@ fn offered(tool: &Value) -> Option<Offered> {
 
 /// What was said since the model spoke, latest first.
 fn latest(messages: &[Value]) -> impl Iterator<Item = &Value> {
-    let heard = |message: &&Value| role(message) != "assistant";
-    messages.iter().rev().take_while(heard).filter(|message| role(message) == "user")
+    messages.iter().rev().take_while(|message| role(message) != "assistant")
 }
 
 /// The last message that has words of the user.
 fn user(messages: &[Value]) -> Option<String> {
     latest(messages).find_map(|message| {
         let texts = texts(message.get("content"));
+        if role(message) != "user" {
+            return texts.iter().rev().find_map(|text| steered(text)).map(str::to_owned);
+        }
         let since = texts.iter().rposition(|text| text.starts_with(INTERRUPTED)).map_or(0, |index| index + 1);
-        let words: Vec<&str> =
-            texts.iter().skip(since).filter(|text| !text.trim_start().starts_with(ADDED)).copied().collect();
+        let words: Vec<&str> = texts.iter().skip(since).copied().filter(|text| !is_added(text)).collect();
         (!words.is_empty()).then(|| words.join("\n"))
     })
 }
 
-fn tool_result(messages: &[Value]) -> Option<String> {
-    let mut results: Vec<String> = Vec::new();
-    for message in latest(messages) {
-        let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
-        let of_message = blocks
-            .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_result"))
-            .map(|block| texts(block.get("content")).join("\n"));
-        results.splice(0..0, of_message);
-    }
-    (!results.is_empty()).then(|| results.join("\n"))
+fn steered(text: &str) -> Option<&str> {
+    let (before, after) = STEERED;
+    let (_, said) = text.split_once(before)?;
+    Some(said.split_once(after).map_or(said, |(said, _)| said))
+}
+
+fn is_added(text: &str) -> bool {
+    ADDED.iter().any(|beginning| text.trim_start().starts_with(beginning))
+}
+
+/// The results of tools since the model spoke, in their order.
+fn results(messages: &[Value]) -> Vec<&Value> {
+    let mut heard: Vec<&Value> = latest(messages).collect();
+    heard.reverse();
+    let blocks = heard.into_iter().filter_map(|message| message.get("content")?.as_array()).flatten();
+    blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_result")).collect()
+}
+
+fn text_of(results: &[&Value]) -> String {
+    results.iter().flat_map(|result| texts(result.get("content"))).collect::<Vec<_>>().join("\n")
 }
 
 fn role(message: &Value) -> &str {

@@ -21,7 +21,7 @@ pub(crate) fn frames(speech: &Speech, model: &str, ids: &mut Ids) -> Vec<Frame> 
             Act::Begin(block) => {
                 calls_left -= usize::from(matches!(block, Block::Call(_)));
                 let phase = if calls_left > 0 { "commentary" } else { "final_answer" };
-                stream.begin(block.clone(), phase, ids);
+                stream.begin(block.clone(), phase, speech.reply, ids);
             }
             Act::Piece(piece) => stream.piece(piece),
             Act::End => stream.end(),
@@ -91,8 +91,8 @@ impl<'a> Stream<'a> {
         Self { id, model, frames: Vec::new(), sequence: 0, output: Vec::new(), open: None }
     }
 
-    fn begin(&mut self, block: Block, phase: &str, ids: &mut Ids) {
-        let (id, item) = begun(&block, phase, ids);
+    fn begin(&mut self, block: Block, phase: &str, reply: usize, ids: &mut Ids) {
+        let (id, item) = begun(&block, phase, reply, ids);
         self.event("response.output_item.added", &json!({"output_index": self.output.len(), "item": item}));
         let part = match &block {
             Block::Said(Voice::Text) => Some(("response.content_part.added", "content_index", text_part(""))),
@@ -186,7 +186,7 @@ impl<'a> Stream<'a> {
 }
 
 /// An item before anything is in it.
-fn begun(block: &Block, phase: &str, ids: &mut Ids) -> (String, Value) {
+fn begun(block: &Block, phase: &str, reply: usize, ids: &mut Ids) -> (String, Value) {
     let (id, mut item) = match block {
         Block::Said(Voice::Text) => {
             let item =
@@ -201,8 +201,7 @@ fn begun(block: &Block, phase: &str, ids: &mut Ids) -> (String, Value) {
                 Input::Object(_) => ("function_call", "fc"),
                 Input::Text(_) => ("custom_tool_call", "ctc"),
             };
-            let mut item =
-                json!({"type": kind, "status": "in_progress", "call_id": ids.next("call"), "name": call.name});
+            let mut item = json!({"type": kind, "status": "in_progress", "call_id": ids.next_call("call", reply), "name": call.name});
             set(&mut item, input_key(call), "".into());
             if let Some(namespace) = &call.namespace {
                 set(&mut item, "namespace", namespace.as_str().into());

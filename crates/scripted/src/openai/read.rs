@@ -2,10 +2,14 @@
 
 use serde_json::Value;
 
+use crate::ids::caller;
 use crate::request::{Api, Asked, Delivery, InputForm, Kind, Malformed, Offered};
 
 /// In this header Codex says what a request is for.
 pub(crate) const METADATA: &str = "x-codex-turn-metadata";
+
+/// An item that offers tools.
+const ADDED_TOOLS: &str = "additional_tools";
 
 /// How Codex begins what it says in the user's name.
 const ADDED: &[&str] = &[
@@ -16,6 +20,7 @@ const ADDED: &[&str] = &[
     "<subagent_notification>",
     "<user_shell_command>",
     "# AGENTS.md instructions",
+    "Another language model started to solve this problem",
 ];
 
 pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malformed> {
@@ -34,29 +39,35 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malfor
     };
     let mut system = vec![body.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned()];
     system.extend(items.iter().filter(|item| matches!(role(item), "developer" | "system")).map(text));
+    let results = results(items);
     Ok(Asked {
         api: Api::Openai,
-        kind: kind(metadata, items),
+        kind: kind(metadata),
         model: model.to_owned(),
         delivery: if body.get("stream") == Some(&Value::Bool(true)) { Delivery::Stream } else { Delivery::Whole },
         user: user(items),
-        tool_result: tool_result(items),
+        tool_result: (!results.is_empty()).then(|| text_of(&results)),
+        after: results.iter().filter_map(|result| caller(result.get("call_id")?.as_str()?)).collect(),
         system: system.join("\n"),
-        tools: body.get("tools").and_then(Value::as_array).into_iter().flatten().flat_map(offered).collect(),
+        tools: tools(&body, items),
         directory: directory(items),
     })
 }
 
-fn kind(metadata: Option<&[u8]>, items: &[Value]) -> Kind {
-    if items.last().is_some_and(|item| item_type(item) == "compaction_trigger") {
-        return Kind::Compact;
-    }
+fn kind(metadata: Option<&[u8]>) -> Kind {
     let metadata: Option<Value> = metadata.and_then(|bytes| serde_json::from_slice(bytes).ok());
     match metadata.as_ref().and_then(|metadata| metadata.get("request_kind")?.as_str()) {
         None | Some("turn") => Kind::Turn,
         Some(kind) if kind.contains("compact") => Kind::Compact,
         Some(_) => Kind::Side,
     }
+}
+
+/// In the request, or for some models in the conversation.
+fn tools(body: &Value, items: &[Value]) -> Vec<Offered> {
+    let added = items.iter().filter(|item| item_type(item) == ADDED_TOOLS);
+    let lists = [body].into_iter().chain(added).filter_map(|holder| holder.get("tools")?.as_array());
+    lists.flatten().flat_map(offered).collect()
 }
 
 /// A tool, or the tools of a namespace.
@@ -66,7 +77,8 @@ fn offered(tool: &Value) -> Vec<Offered> {
     let inner = tool.get("tools").and_then(Value::as_array);
     match inner {
         Some(inner) => {
-            let namespace = name(tool);
+            // This one is where tools are that have none.
+            let namespace = name(tool).filter(|name| name != "functions");
             let of =
                 |tool: &Value| Some(Offered { name: name(tool)?, namespace: namespace.clone(), input: input(tool) });
             inner.iter().filter_map(of).collect()
@@ -79,7 +91,7 @@ fn offered(tool: &Value) -> Vec<Offered> {
 fn latest(items: &[Value]) -> impl Iterator<Item = &Value> {
     let heard = |item: &&Value| match item_type(item) {
         "message" | "" => role(item) != "assistant",
-        "compaction_trigger" => true,
+        ADDED_TOOLS => true,
         other => other.ends_with("_output"),
     };
     items.iter().rev().take_while(heard)
@@ -92,11 +104,15 @@ fn user(items: &[Value]) -> Option<String> {
         .find(|text| !text.is_empty() && !ADDED.iter().any(|added| text.trim_start().starts_with(added)))
 }
 
-fn tool_result(items: &[Value]) -> Option<String> {
-    let mut results: Vec<String> =
-        latest(items).filter_map(|item| item.get("output")).map(|output| plain(output).join("\n")).collect();
+/// The results of tools since the model spoke, in their order.
+fn results(items: &[Value]) -> Vec<&Value> {
+    let mut results: Vec<&Value> = latest(items).filter(|item| item.get("output").is_some()).collect();
     results.reverse();
-    (!results.is_empty()).then(|| results.join("\n"))
+    results
+}
+
+fn text_of(results: &[&Value]) -> String {
+    results.iter().filter_map(|result| result.get("output")).flat_map(plain).collect::<Vec<_>>().join("\n")
 }
 
 fn role(item: &Value) -> &str {

@@ -34,6 +34,8 @@ impl Script {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
+    /// From 1, in the order of the file.
+    pub(crate) number: usize,
     pub(crate) name: String,
     pub(crate) when: When,
     /// How often it may answer; `None` is for ever.
@@ -48,6 +50,8 @@ pub(crate) struct Reply {
 pub(crate) struct When {
     pub(crate) user: Option<String>,
     pub(crate) tool_result: Option<String>,
+    /// The number of the reply whose calls have been answered.
+    pub(crate) after: Option<usize>,
     pub(crate) system: Option<String>,
     pub(crate) tool: Option<String>,
     pub(crate) model: Option<String>,

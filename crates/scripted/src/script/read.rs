@@ -49,6 +49,7 @@ struct RawReply {
 struct RawWhen {
     user: Option<String>,
     tool_result: Option<String>,
+    after: Option<Spanned<String>>,
     system: Option<String>,
     tool: Option<String>,
     model: Option<String>,
@@ -165,36 +166,57 @@ fn wrong<T>(code: &'static str, message: impl Into<String>) -> Result<T, Wrong> 
 pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
     let raw: RawScript =
         toml::from_str(text).map_err(|error| ScriptError::at(text, error.span(), "bad_toml", error.message()))?;
-    let mut replies: Vec<Reply> = Vec::new();
-    for (number, spanned) in (1..).zip(raw.reply) {
-        let span = spanned.span();
-        let reply = reply(text, spanned.into_inner(), &span, number, raw.every_ms)?;
-        if replies.iter().any(|other| other.name == reply.name) {
-            let message = format!("there is another reply named {:?}", reply.name);
-            return Err(ScriptError::at(text, Some(span), "bad_reply", message));
-        }
-        replies.push(reply);
-    }
-    Ok(Script { replies })
+    let names = names(text, &raw.reply)?;
+    let replies = (1..).zip(raw.reply).map(|(number, raw_reply)| reply(text, raw_reply, number, &names, raw.every_ms));
+    Ok(Script { replies: replies.collect::<Result<_, _>>()? })
 }
 
-fn reply(text: &str, raw: RawReply, span: &Range<usize>, number: usize, every_ms: u64) -> Result<Reply, ScriptError> {
-    let here = |Wrong(code, message)| ScriptError::at(text, Some(span.clone()), code, message);
-    let uses = uses(&raw).map_err(here)?;
+/// What each reply is called; no two are called the same.
+fn names(text: &str, replies: &[Spanned<RawReply>]) -> Result<Vec<String>, ScriptError> {
+    let mut names: Vec<String> = Vec::new();
+    for (number, reply) in (1..).zip(replies) {
+        let name = reply.get_ref().name.clone().unwrap_or_else(|| format!("reply {number}"));
+        if names.contains(&name) {
+            let message = format!("there is another reply named {name:?}");
+            return Err(ScriptError::at(text, Some(reply.span()), "bad_reply", message));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn reply(
+    text: &str,
+    raw: Spanned<RawReply>,
+    number: usize,
+    names: &[String],
+    every_ms: u64,
+) -> Result<Reply, ScriptError> {
+    let at = |span: Range<usize>| move |Wrong(code, message)| ScriptError::at(text, Some(span), code, message);
+    let span = raw.span();
+    let raw = raw.into_inner();
+    let uses = uses(&raw).map_err(at(span.clone()))?;
     if raw.step.is_empty() {
-        return Err(here(Wrong("bad_reply", "a reply needs at least one step".to_owned())));
+        return wrong("bad_reply", "a reply needs at least one step").map_err(at(span));
     }
     let mut steps: Vec<Step> = Vec::new();
     for spanned in raw.step {
         let span = spanned.span();
         let added = step(spanned.into_inner(), every_ms).and_then(|step| in_order(&steps, &step).map(|()| step));
-        steps.push(added.map_err(|Wrong(code, message)| ScriptError::at(text, Some(span), code, message))?);
+        steps.push(added.map_err(at(span))?);
     }
-    let RawWhen { user, tool_result, system, tool, model, api, kind } = raw.when;
+    let RawWhen { user, tool_result, after, system, tool, model, api, kind } = raw.when;
+    let number_of = |name: Spanned<String>| {
+        let number = (1..).zip(names).find(|(_, other)| *other == name.get_ref()).map(|(number, _)| number);
+        let message = || format!("no reply is named {:?}", name.get_ref());
+        number.ok_or_else(|| at(name.span())(Wrong("bad_reply", message())))
+    };
+    let after = after.map(number_of).transpose()?;
     let default = Usage::default();
     Ok(Reply {
-        name: raw.name.unwrap_or_else(|| format!("reply {number}")),
-        when: When { user, tool_result, system, tool, model, api, kind },
+        number,
+        name: names.get(number - 1).cloned().unwrap_or_default(),
+        when: When { user, tool_result, after, system, tool, model, api, kind },
         uses,
         steps,
         usage: Usage {

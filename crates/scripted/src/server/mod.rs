@@ -7,7 +7,7 @@ mod seen;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -26,6 +26,9 @@ use crate::script::Script;
 
 /// Agents send the whole conversation each time, with images.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a client that does not read can hold up the end.
+const STOP: Duration = Duration::from_secs(2);
 
 /// How a server differs from another one with the same script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,9 +103,17 @@ impl Server {
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let closing = shared.closing.clone().cancelled_owned();
         let serving = axum::serve(listener, router(Arc::clone(&shared))).with_graceful_shutdown(closing);
+        let patience = shared.closing.clone();
         tasks.spawn(async move {
-            // Its only error is one of accepting, which axum tries again itself.
-            drop(serving.await);
+            let impatient = async {
+                patience.cancelled().await;
+                tokio::time::sleep(STOP).await;
+            };
+            tokio::select! {
+                // Its only error is one of accepting, which axum tries again itself.
+                served = serving => drop(served),
+                () = impatient => {}
+            }
         });
         tasks.close();
         Ok(Self { address, shared, tasks })

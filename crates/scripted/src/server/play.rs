@@ -35,7 +35,11 @@ async fn next(frames: &mut VecDeque<Frame>, shared: &Shared) -> io::Result<Optio
             Frame::Send(text) => return Ok(Some(text.into())),
             Frame::Wait { ms } => unless_closing(shared, tokio::time::sleep(Duration::from_millis(ms))).await?,
             Frame::Gate { name } => unless_closing(shared, shared.gates.pass(&name)).await?,
-            Frame::Cut => return Err(cut()),
+            Frame::Cut => {
+                // Whatever was said before leaves while nothing is ready; an error would throw it away.
+                tokio::task::yield_now().await;
+                return Err(cut());
+            }
         }
     }
     Ok(None)

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::request::{Api, Asked, Kind};
+use crate::request::{Api, Asked, Delivery, Kind};
 
 /// More than any test looks at; older ones are forgotten.
 const MAX_SEEN: usize = 10_000;
@@ -24,6 +24,8 @@ pub struct Seen {
     pub api: Option<Api>,
     pub kind: Option<Kind>,
     pub model: Option<String>,
+    /// Whether a stream was wanted.
+    pub stream: Option<bool>,
     /// What the user said, if the conversation ended with it.
     pub user: Option<String>,
     /// What the tools said, if the conversation ended with it.
@@ -46,6 +48,7 @@ impl Seen {
             api: None,
             kind: None,
             model: None,
+            stream: None,
             user: None,
             tool_result: None,
             tools: Vec::new(),
@@ -59,6 +62,7 @@ impl Seen {
             api: Some(asked.api),
             kind: Some(asked.kind),
             model: Some(asked.model.clone()),
+            stream: Some(asked.delivery == Delivery::Stream),
             user: asked.user.as_deref().map(beginning),
             tool_result: asked.tool_result.as_deref().map(beginning),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),

@@ -1,0 +1,197 @@
+//! What is common to runtimes whose agent is a program on this machine: where it is, which version, in which environment it runs, and that no two
+//! processes share one conversation. What it says and what it is told is not here.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use turnloom_core::id::SessionId;
+
+use super::Workshop;
+use crate::process::{self, Launch, Line};
+
+/// How long a program may take to say its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Settings of a runtime whose agent is a program.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgramConfig {
+    /// The program, where it is not found by itself.
+    pub program: Option<PathBuf>,
+    /// Environment for every agent of this runtime.
+    pub env: BTreeMap<String, String>,
+    /// Names of variables of the daemon that agents get too, besides the usual ones.
+    pub pass_env: Vec<String>,
+    /// Seconds an agent without work is kept.
+    pub idle_seconds: u32,
+}
+
+impl Default for ProgramConfig {
+    fn default() -> Self {
+        Self { program: None, env: BTreeMap::new(), pass_env: Vec::new(), idle_seconds: 300 }
+    }
+}
+
+/// What every program may know of the daemon's surroundings; nothing else of them is passed on.
+const PASSED_ON: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY",
+    "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+];
+
+/// The whole environment of an agent: later layers win.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(BTreeMap<String, OsString>);
+
+impl Environment {
+    /// What the daemon passes on: the usual, and what this runtime and its settings name. A name that ends in `*` stands for all that begin so.
+    pub fn of_daemon(own: &[&str], config: &ProgramConfig) -> Self {
+        let wanted: Vec<&str> =
+            PASSED_ON.iter().chain(own).copied().chain(config.pass_env.iter().map(String::as_str)).collect();
+        let is_wanted = |name: &str| {
+            wanted.iter().any(|wanted| match wanted.strip_suffix('*') {
+                Some(beginning) => name.starts_with(beginning),
+                None => *wanted == name,
+            })
+        };
+        let passed = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let mut environment = Self(passed.filter(|(name, _)| is_wanted(name)).collect());
+        environment.set("TERM", "dumb");
+        environment.extend(config.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        environment
+    }
+
+    pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    pub fn extend(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+        self.0.extend(variables.into_iter().map(|(name, value)| (name, value.into())));
+    }
+
+    /// What the client of a session gave as `env`.
+    pub fn of_session(&mut self, params: &Value) {
+        let given = params.get("env").and_then(Value::as_object).into_iter().flatten();
+        self.extend(given.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))));
+    }
+
+    pub fn get(&self, name: &str) -> Option<&OsString> {
+        self.0.get(name).filter(|value| !value.is_empty())
+    }
+
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(PathBuf::from)
+    }
+
+    pub fn into_vec(self) -> Vec<(OsString, OsString)> {
+        self.0.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    }
+}
+
+/// Looks for a program: where the settings say, in `PATH`, in the usual places. A program that the settings name is not looked for elsewhere.
+pub fn find(name: &str, config: &ProgramConfig, environment: &Environment, usual: &[PathBuf]) -> Option<PathBuf> {
+    if let Some(program) = &config.program {
+        return Some(program.clone()).filter(|program| program.is_file());
+    }
+    let in_path = environment.get("PATH").map(std::env::split_paths).into_iter().flatten();
+    in_path.map(|folder| folder.join(name)).chain(usual.iter().cloned()).find(|program| is_executable(program))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// The versions of programs, asked once for each file that is there.
+#[derive(Debug, Default)]
+pub struct Versions(Mutex<BTreeMap<PathBuf, (Option<SystemTime>, String)>>);
+
+impl Versions {
+    /// What the program answers to `--version`, or what it said instead.
+    pub async fn of(&self, program: &Path, environment: Environment, workshop: &Workshop) -> Result<String, String> {
+        let changed = program.metadata().and_then(|metadata| metadata.modified()).ok();
+        let known = self.lock().get(program).filter(|(at, _)| *at == changed).map(|(_, version)| version.clone());
+        if let Some(version) = known {
+            return Ok(version);
+        }
+        let version = ask_version(program, environment, workshop).await?;
+        self.lock().insert(program.to_owned(), (changed, version.clone()));
+        Ok(version)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<PathBuf, (Option<SystemTime>, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn ask_version(program: &Path, environment: Environment, workshop: &Workshop) -> Result<String, String> {
+    let launch = Launch {
+        program: program.to_owned(),
+        args: vec!["--version".into()],
+        cwd: std::env::temp_dir(),
+        env: environment.into_vec(),
+        session: SessionId::trusted(format!("version-{}", uuid::Uuid::now_v7())),
+        line_limit: 4096,
+    };
+    let mut agent = workshop.spawner.spawn(launch).await.map_err(|error| error.to_string())?;
+    let mut said = Vec::new();
+    let reading = async {
+        let mut lines = Vec::new();
+        while agent.output.next_batch(&mut lines).await > 0 {
+            said.extend(lines.drain(..));
+        }
+        agent.handle.wait().await
+    };
+    let exit = tokio::time::timeout(VERSION_TIMEOUT, reading)
+        .await
+        .map_err(|_| format!("it did not say its version within {} s", VERSION_TIMEOUT.as_secs()))?;
+    let text = said.iter().find_map(|line| match line {
+        Line::Text(bytes) => Some(String::from_utf8_lossy(bytes).trim().to_owned()).filter(|text| !text.is_empty()),
+        Line::TooLong { .. } => None,
+    });
+    text.filter(|_| exit.code == Some(0)).ok_or_else(|| super::describe(&exit))
+}
+
+/// The numbers in a version such as `2.1.325 (Claude Code)` or `codex-cli 0.166.0`.
+pub fn version_numbers(text: &str) -> Option<(u32, u32, u32)> {
+    text.split_whitespace().find_map(|word| {
+        let mut numbers = word.trim_start_matches('v').split('.').map(|part| {
+            part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+        });
+        Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
+    })
+}
+
+/// That a conversation is ours while this is held: agents do not lock them, and two processes on one would fork its history unseen.
+#[derive(Debug)]
+pub struct ConversationLock(#[expect(dead_code, reason = "held, not read: the lock ends with the file")] File);
+
+impl ConversationLock {
+    /// Nothing, when another process of this user has the conversation open.
+    pub fn take(runtime: &str, conversation: &str) -> std::io::Result<Option<Self>> {
+        let user = rustix::process::getuid().as_raw();
+        let folder = std::env::temp_dir().join(format!("turnloom-{user}"));
+        std::fs::create_dir_all(&folder)?;
+        let safe: String = conversation.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let file = File::create(folder.join(format!("{runtime}-{safe}.lock")))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Where an agent works when its session does not say.
+pub fn default_directory() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir())
+}
+
