@@ -9,6 +9,7 @@ use turnloom_core::blob;
 use turnloom_core::session::Limits;
 
 use crate::process::DEFAULT_LINE_LIMIT;
+use crate::runtime::program::ProgramConfig;
 
 /// The port of the documentation.
 pub const DEFAULT_PORT: u16 = 7171;
@@ -43,6 +44,8 @@ pub struct Config {
     pub terminate_seconds: u32,
     /// Seconds a session without work stays in memory.
     pub linger_seconds: u32,
+    /// Claude Code.
+    pub claude: ProgramConfig,
 }
 
 /// When an append counts as done.
@@ -72,6 +75,7 @@ impl Default for Config {
             interrupt_seconds: 5,
             terminate_seconds: 5,
             linger_seconds: 5,
+            claude: ProgramConfig::default(),
         }
     }
 }

@@ -93,7 +93,7 @@ impl<'a> Player<'a> {
         player.carry_out(out);
         let provider_session_id = match &player.beginning {
             Beginning::Fresh => None,
-            Beginning::Resume { provider_session_id } | Beginning::Fork { provider_session_id, .. } => {
+            Beginning::Resume { provider_session_id, .. } | Beginning::Fork { provider_session_id, .. } => {
                 Some(provider_session_id.clone())
             }
         };

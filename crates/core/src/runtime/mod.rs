@@ -16,6 +16,7 @@ use crate::event::{
     QuestionRequest, SlashCommand,
 };
 use crate::id::{MessageId, SessionId, SubagentId, TurnId};
+use crate::time::Timestamp;
 
 /// What an agent of one runtime can do. A call for something it cannot do is refused, so this must be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,8 @@ pub enum Beginning {
     /// Go on with a conversation the agent has stored.
     Resume {
         provider_session_id: String,
+        /// A client asked for this very one: without it there is nothing to go on with.
+        wanted: bool,
     },
     /// Go on from a copy of one, up to where it stood at `at`; all of it, if not given.
     Fork {
@@ -254,6 +257,17 @@ impl Output {
     pub fn report(&mut self, report: impl Into<Report>) {
         self.reports.push(report.into());
     }
+}
+
+/// A turn that took place before the session was there: read from what an agent has stored.
+#[derive(Debug, Clone)]
+pub struct ImportedTurn {
+    pub message_id: MessageId,
+    pub content: Vec<Part>,
+    pub started_at: Timestamp,
+    pub events: Vec<(Timestamp, Event)>,
+    pub ended_at: Timestamp,
+    pub anchor: Option<String>,
 }
 
 /// One agent's language. Whatever comes in, it neither panics nor stops: what it cannot read becomes a report that says so.

@@ -13,7 +13,9 @@ use crate::event::{
     SessionReady, Status, Steer, SteerState, TurnStarted, UserMessage,
 };
 use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
-use crate::runtime::{Beginning, Capabilities, Opening, Order, Prompt, Report, RollbackOrder, StartFailure};
+use crate::runtime::{
+    Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
+};
 use crate::time::Timestamp;
 
 /// Names whoever waits for a reply; chosen by the shell.
@@ -230,6 +232,34 @@ impl Machine {
         self.proceed(at, out);
     }
 
+    /// Takes in what was said in the agent's conversation before the session was there.
+    pub fn adopt(&mut self, at: Timestamp, out: &mut Output, conversation: String, turns: Vec<ImportedTurn>) {
+        for turn in turns {
+            let turn_id = Some(TurnId::fresh(&mut self.setup.ids, turn.started_at));
+            let ImportedTurn { message_id, content, started_at, events, ended_at, anchor } = turn;
+            let message_ids = vec![message_id.clone()];
+            let message = UserMessage { message_id, content, origin: Origin::Import };
+            self.emit_as(started_at, out, None, turn_id.clone(), message.into());
+            self.emit_as(started_at, out, None, turn_id, TurnStarted { message_ids, origin: Origin::Import }.into());
+            for (at, event) in events {
+                if self.state.open.objection(&event, None).is_none() {
+                    self.emit(at, out, event);
+                }
+            }
+            self.close(ended_at, out, Scope::Turn, Outcome::Interrupted, "the conversation was stored without an end");
+            self.emit(ended_at, out, Done { outcome: Outcome::Completed, anchor, ..Done::default() });
+        }
+        let ready = SessionReady {
+            session_id: Some(self.setup.session_id.clone()),
+            runtime: self.setup.runtime.clone(),
+            provider_session_id: Some(conversation),
+            resumed: Some(true),
+            reason: Some("the conversation was there before this session".to_owned()),
+            ..SessionReady::default()
+        };
+        self.emit(at, out, ready);
+    }
+
     /// Settles a copy of another session's log: what was open there is not open here.
     pub fn settle_fork(&mut self, at: Timestamp, out: &mut Output, from_session: SessionId) {
         let at_seq = self.state.head;
@@ -425,8 +455,9 @@ impl Machine {
         };
         // What was never said in a conversation is not stored by the agent, so there would be nothing to resume.
         let own = self.state.provider_session_id.clone().filter(|_| self.state.conversed);
-        let beginning = match (wanted.or(own), &self.state.fork_of) {
-            (Some(provider_session_id), _) => Beginning::Resume { provider_session_id },
+        let (is_wanted, conversation) = (wanted.is_some(), wanted.or(own));
+        let beginning = match (conversation, &self.state.fork_of) {
+            (Some(provider_session_id), _) => Beginning::Resume { provider_session_id, wanted: is_wanted },
             (None, Some(Branch { provider_session_id, at })) => {
                 Beginning::Fork { provider_session_id: provider_session_id.clone(), at: at.clone() }
             }

@@ -33,7 +33,8 @@ pub(super) struct Agents {
 }
 
 pub(super) async fn agents(State(app): State<App>) -> Json<Agents> {
-    Json(Agents { agents: app.sessions.runtimes().all().map(crate::runtime::Runtime::info).collect() })
+    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.workshop()));
+    Json(Agents { agents: futures_util::future::join_all(asking).await })
 }
 
 /// A session as clients see it.

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next};
 use turnloom_core::runtime::{Capabilities, Opening};
 
-use super::{AgentInfo, Running, Runtime, Starting, Workshop, start_failure};
+use super::{AgentInfo, Asking, Running, Runtime, Starting, Workshop, start_failure};
 use crate::process::{Agent, Launch};
 
 /// It starts in a few milliseconds, so there is no reason to keep it.
@@ -27,8 +27,8 @@ impl Runtime for Mock {
         "mock"
     }
 
-    fn info(&self) -> AgentInfo {
-        AgentInfo {
+    fn info<'a>(&'a self, _workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
+        let info = AgentInfo {
             id: self.id().to_owned(),
             name: "Mock agent".to_owned(),
             installed: true,
@@ -36,7 +36,8 @@ impl Runtime for Mock {
             capabilities: self.capabilities(),
             problem: None,
             fix: None,
-        }
+        };
+        Box::pin(std::future::ready(info))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -69,7 +70,7 @@ impl Runtime for Mock {
                 };
                 workshop.spawner.spawn(launch).await.map_err(|error| start_failure(self.id(), &error))?
             };
-            Ok(Running { agent, protocol: Box::new(MockProtocol::default()) })
+            Ok(Running { agent, protocol: Box::new(MockProtocol::default()), held: None })
         })
     }
 }

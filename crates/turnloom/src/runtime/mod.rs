@@ -1,9 +1,12 @@
 //! The runtimes on this machine: which program each needs, whether it is there, how it is started. What an agent says is read in
 //! `turnloom_core::runtime`.
 
+pub mod claude;
 pub mod mock;
+pub mod program;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tokio_util::task::TaskTracker;
-use turnloom_core::runtime::{Capabilities, Opening, Protocol, StartFailure};
+use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, StartFailure};
+use turnloom_core::time::Timestamp;
 
 use crate::process::{self, Spawner};
 
@@ -19,6 +23,8 @@ use crate::process::{self, Spawner};
 pub struct Running {
     pub agent: process::Agent,
     pub protocol: Box<dyn Protocol>,
+    /// What must be kept as long as the agent runs.
+    pub held: Option<Box<dyn std::any::Any + Send>>,
 }
 
 impl std::fmt::Debug for Running {
@@ -27,7 +33,8 @@ impl std::fmt::Debug for Running {
     }
 }
 
-pub type Starting<'a> = Pin<Box<dyn Future<Output = Result<Running, StartFailure>> + Send + 'a>>;
+pub type Asking<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type Starting<'a> = Asking<'a, Result<Running, StartFailure>>;
 
 /// What agents are started with.
 #[derive(Debug, Clone)]
@@ -41,7 +48,7 @@ pub struct Workshop {
 pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn id(&self) -> &'static str;
 
-    fn info(&self) -> AgentInfo;
+    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo>;
 
     fn capabilities(&self) -> Capabilities;
 
@@ -57,6 +64,49 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn idle_ms(&self) -> i64;
 
     fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a>;
+
+    /// The conversations the agent has stored for a directory, newest first.
+    fn conversations<'a>(
+        &'a self,
+        _cwd: &'a Path,
+        _workshop: &'a Workshop,
+    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+        Box::pin(async { Err(AdoptError::Unsupported) })
+    }
+
+    /// What was said in one of them.
+    fn history<'a>(&'a self, _id: &'a str, _workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
+        Box::pin(async { Err(AdoptError::Unsupported) })
+    }
+}
+
+/// A conversation that an agent has stored by itself.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conversation {
+    /// The agent's name for it.
+    pub id: String,
+    pub title: String,
+    pub cwd: Option<String>,
+    pub updated_at: Timestamp,
+}
+
+/// A stored conversation, as facts.
+#[derive(Debug)]
+pub struct History {
+    pub conversation: Conversation,
+    pub turns: Vec<ImportedTurn>,
+}
+
+/// Why a stored conversation cannot become a session.
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptError {
+    #[error("this runtime has no conversations that could become sessions")]
+    Unsupported,
+    #[error("there is no conversation {0}")]
+    NotFound(String),
+    #[error("cannot read what the agent has stored: {0}")]
+    Unreadable(String),
 }
 
 /// What a client may know of a runtime.
@@ -109,5 +159,18 @@ pub fn start_failure(runtime: &str, error: &process::Error) -> StartFailure {
         message: format!("{runtime} could not be started: {error}"),
         code: code.to_owned(),
         fix: Some("run `turnloom doctor`".to_owned()),
+    }
+}
+
+/// How an agent ended, in words.
+pub fn describe(exit: &process::Exit) -> String {
+    let how = match (exit.code, exit.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "it was gone".to_owned(),
+    };
+    match exit.stderr_tail.trim() {
+        "" => how,
+        stderr => format!("{how}; it said: {stderr}"),
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use turnloom_core::id::SessionId;
 
 use super::Workshop;
-use crate::process::{self, Launch, Line};
+use crate::process::{Launch, Line};
 
 /// How long a program may take to say its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -42,9 +42,28 @@ impl Default for ProgramConfig {
 
 /// What every program may know of the daemon's surroundings; nothing else of them is passed on.
 const PASSED_ON: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR",
-    "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY",
-    "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
 ];
 
 /// The whole environment of an agent: later layers win.
@@ -163,9 +182,10 @@ async fn ask_version(program: &Path, environment: Environment, workshop: &Worksh
 /// The numbers in a version such as `2.1.325 (Claude Code)` or `codex-cli 0.166.0`.
 pub fn version_numbers(text: &str) -> Option<(u32, u32, u32)> {
     text.split_whitespace().find_map(|word| {
-        let mut numbers = word.trim_start_matches('v').split('.').map(|part| {
-            part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
-        });
+        let mut numbers = word
+            .trim_start_matches('v')
+            .split('.')
+            .map(|part| part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok());
         Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
     })
 }
@@ -180,7 +200,8 @@ impl ConversationLock {
         let user = rustix::process::getuid().as_raw();
         let folder = std::env::temp_dir().join(format!("turnloom-{user}"));
         std::fs::create_dir_all(&folder)?;
-        let safe: String = conversation.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let safe: String =
+            conversation.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let file = File::create(folder.join(format!("{runtime}-{safe}.lock")))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
@@ -194,4 +215,3 @@ impl ConversationLock {
 pub fn default_directory() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir())
 }
-

@@ -14,7 +14,7 @@ use super::create::PAGE;
 use super::{Answer, Error, Request, Sessions, now};
 use crate::log::{self, Append, BlobRange, Epoch, Log, ReadRange, SessionRow, Sync, Tail};
 use crate::process::{self, Line};
-use crate::runtime::Running;
+use crate::runtime::{Running, describe};
 
 /// Wishes handled before the next append. They share its sync; more would make the first of them wait.
 const WISHES_PER_APPEND: usize = 32;
@@ -81,6 +81,7 @@ struct RunningAgent {
     protocol: Box<dyn Protocol>,
     /// Its output has ended; only its exit is still to come.
     silent: bool,
+    _held: Option<Box<dyn std::any::Any + Send>>,
 }
 
 /// What woke the session.
@@ -301,10 +302,10 @@ impl Session {
             }
         };
         match started {
-            Ok(Running { agent, mut protocol }) => {
+            Ok(Running { agent, mut protocol, held }) => {
                 let mut said = runtime::Output::default();
                 protocol.open(&opening, &mut said);
-                self.agent = Some(RunningAgent { process: agent, protocol, silent: false });
+                self.agent = Some(RunningAgent { process: agent, protocol, silent: false, _held: held });
                 self.pass_on(said, now(), after);
             }
             Err(failure) => self.machine.handle(Input::StartFailed(failure), now(), after),
@@ -368,16 +369,4 @@ fn must_be_synced(fact: &Envelope) -> bool {
             | Event::Interrupt(_)
             | Event::InterruptResolved(_)
     )
-}
-
-fn describe(exit: &process::Exit) -> String {
-    let how = match (exit.code, exit.signal) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => "it was gone".to_owned(),
-    };
-    match exit.stderr_tail.trim() {
-        "" => how,
-        stderr => format!("{how}; it said: {stderr}"),
-    }
 }

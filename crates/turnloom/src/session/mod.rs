@@ -104,6 +104,10 @@ impl Sessions {
         &self.0.runtimes
     }
 
+    pub fn workshop(&self) -> &Workshop {
+        &self.0.workshop
+    }
+
     pub fn awake(&self) -> usize {
         self.lock().len()
     }

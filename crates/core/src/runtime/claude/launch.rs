@@ -71,7 +71,7 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let mut flag = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
     flag("--permission-mode", &mode(opening, opening.mode.as_deref()));
     let conversation = match &opening.beginning {
-        Beginning::Resume { provider_session_id } if options.lost.is_none() => {
+        Beginning::Resume { provider_session_id, .. } if options.lost.is_none() => {
             flag("--resume", provider_session_id);
             provider_session_id.clone()
         }

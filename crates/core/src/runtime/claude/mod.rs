@@ -31,6 +31,7 @@ mod tools;
 mod turn;
 mod wire;
 
+pub use self::history::{Outline, read_stored};
 pub use self::launch::{Launch, Options, PARAMS, SETTINGS, launch};
 pub use self::protocol::ClaudeProtocol;
 pub use self::recorded::RecordedClaude;

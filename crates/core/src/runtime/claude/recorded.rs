@@ -158,7 +158,7 @@ fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-fn parts(content: &Value) -> Vec<Part> {
+pub(super) fn parts(content: &Value) -> Vec<Part> {
     let part = |block: &Value| match text(block, "/type") {
         Some("image") => Part::Image {
             media_type: text(block, "/source/media_type").unwrap_or_default().to_owned(),

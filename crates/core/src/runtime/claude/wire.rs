@@ -130,6 +130,25 @@ pub(super) struct Message {
     pub(super) tool_result_meta: Vec<ToolResultMeta>,
 }
 
+impl Message {
+    /// An entry of a stored conversation.
+    pub(super) fn stored(message: ApiMessage, tool_use_result: Option<Value>) -> Self {
+        Self {
+            message,
+            parent_tool_use_id: None,
+            agent_id: None,
+            uuid: None,
+            error: None,
+            api_error_status: None,
+            aborted: false,
+            is_replay: false,
+            is_synthetic: false,
+            tool_use_result,
+            tool_result_meta: Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolResultMeta {
     pub(super) id: String,

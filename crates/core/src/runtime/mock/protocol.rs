@@ -17,7 +17,7 @@ impl Protocol for MockProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
         let (resume, fork) = match &opening.beginning {
             Beginning::Fresh => (None, None),
-            Beginning::Resume { provider_session_id } => (Some(provider_session_id.clone()), None),
+            Beginning::Resume { provider_session_id, .. } => (Some(provider_session_id.clone()), None),
             Beginning::Fork { provider_session_id, .. } => (None, Some(provider_session_id.clone())),
         };
         let greet = opening.params.get("greet").and_then(serde_json::Value::as_bool);

@@ -16,7 +16,8 @@ use crate::process::Launch;
 
 const ID: &str = "claude";
 const NAME: &str = "Claude Code";
-const INSTALL: &str = "install it with `npm install -g @anthropic-ai/claude-code`, or set `program` below `[claude]` in config.toml";
+const INSTALL: &str =
+    "install it with `npm install -g @anthropic-ai/claude-code`, or set `program` below `[claude]` in config.toml";
 
 /// What of the daemon's environment is meant for this program.
 const PASSED_ON: &[&str] = &[
@@ -203,7 +204,11 @@ impl Runtime for Claude {
         Box::pin(self.launch(opening, workshop))
     }
 
-    fn conversations<'a>(&'a self, cwd: &'a Path, _: &'a Workshop) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+    fn conversations<'a>(
+        &'a self,
+        cwd: &'a Path,
+        _: &'a Workshop,
+    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
         let stored = Stored::new(&self.environment());
         Box::pin(async move { stored.list(cwd).await })
     }
