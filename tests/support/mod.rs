@@ -22,6 +22,17 @@ pub struct Daemon {
     pub data: PathBuf,
     pub client: Client,
     owned: Option<TempDir>,
+    surroundings: Surroundings,
+}
+
+/// The environment of a daemon.
+#[derive(Debug, Clone, Default)]
+pub enum Surroundings {
+    /// That of the test.
+    #[default]
+    Inherited,
+    /// These variables and no others.
+    Only(Vec<(String, String)>),
 }
 
 impl Daemon {
@@ -39,11 +50,27 @@ impl Daemon {
         daemon
     }
 
+    /// With these settings, and an environment of nothing but this.
+    pub fn start_in(config: &str, env: Vec<(String, String)>) -> Self {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(data.path().join("config.toml"), config).expect("a configuration file");
+        let mut daemon = Self::launch(data.path(), &[], Surroundings::Only(env));
+        daemon.owned = Some(data);
+        daemon
+    }
+
     /// A daemon on a data directory that is there already.
     pub fn on(data: &Path, args: &[&str]) -> Self {
+        Self::launch(data, args, Surroundings::Inherited)
+    }
+
+    fn launch(data: &Path, args: &[&str], surroundings: Surroundings) -> Self {
         drop(std::fs::remove_file(data.join("daemon.json")));
         let mut command = Command::new(env!("CARGO_BIN_EXE_turnloom"));
         command.args(["up", "--port", "0", "--no-open", "--no-sample", "--data"]).arg(data).args(args);
+        if let Surroundings::Only(env) = &surroundings {
+            command.env_clear().envs(env.iter().cloned());
+        }
         command.env_remove("TURNLOOM_DATA").env_remove("TURNLOOM_TOKEN").env("TURNLOOM_LOG", "warn");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
         let mut child = command.spawn().expect("turnloom starts");
@@ -54,7 +81,7 @@ impl Daemon {
         });
         let token = std::fs::read_to_string(data.join("token")).ok();
         let client = Client::new(found.strip_prefix("http://").expect("an address"), token.as_deref());
-        Self { child: Some(child), data: data.to_owned(), client, owned: None }
+        Self { child: Some(child), data: data.to_owned(), client, owned: None, surroundings }
     }
 
     pub fn pid(&self) -> u32 {
@@ -81,7 +108,7 @@ impl Daemon {
     /// The next daemon on the same data.
     pub fn again(&mut self) {
         assert!(self.child.is_none(), "end the first one first");
-        let next = Self::on(&self.data, &[]);
+        let next = Self::launch(&self.data, &[], self.surroundings.clone());
         self.client = next.client.clone();
         let mut next = std::mem::ManuallyDrop::new(next);
         self.child = next.child.take();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this talks to the person who runs it")]
 
+mod agents;
 mod browser;
 mod node;
 mod readme;
@@ -21,6 +22,7 @@ cargo xtask <command>
   check         the quick part of it: format, lints, tidiness
   gen           write the generated files in docs/reference
   gen --check   fail if they are not current
+  agents        install the real agents that tests use, outside the checkout
   web           build the workbench into the folder that is committed
   bench         measure against the raw floor (see docs/benchmarks.md)
   bench-page    measure the workbench in a browser
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["check"] => check(&mut Steps::default()),
         ["gen"] => cargo(GENERATE),
         ["gen", "--check"] => generated_is_current(),
+        ["agents"] => agents::install().map(|home| println!("the agents are in {}", home.display())),
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
         ["bench-page"] => browser::bench(),
@@ -66,6 +69,7 @@ fn test() -> Result<()> {
         steps.run("unit tests: model, laws, simulator, log", || cargo(&[ALL_TESTS, &["--lib"]].concat()))?;
         steps.run("generated files are current", generated_is_current)?;
         steps.run("workbench: types, lints, tests, build, budget", web::check)?;
+        steps.run("the real agents are installed", || agents::install().map(drop))?;
         steps.run("tests: processes, HTTP, command line, crashes, load", || {
             cargo(&[ALL_TESTS, &["--bins", "--tests"]].concat())
         })?;

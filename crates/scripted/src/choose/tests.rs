@@ -12,6 +12,7 @@ fn asked() -> Asked {
         model: "claude-opus".to_owned(),
         delivery: Delivery::Stream,
         user: Some("Say hello".to_owned()),
+        heard: Vec::new(),
         tool_result: None,
         after: Vec::new(),
         system: "You are an agent".to_owned(),

@@ -46,6 +46,7 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malfor
         model: model.to_owned(),
         delivery: if body.get("stream") == Some(&Value::Bool(true)) { Delivery::Stream } else { Delivery::Whole },
         user: user(items),
+        heard: items.iter().filter(|item| role(item) == "user").map(text).filter(|text| is_said(text)).collect(),
         tool_result: (!results.is_empty()).then(|| text_of(&results)),
         after: results.iter().filter_map(|result| caller(result.get("call_id")?.as_str()?)).collect(),
         system: system.join("\n"),
@@ -98,10 +99,11 @@ fn latest(items: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 fn user(items: &[Value]) -> Option<String> {
-    latest(items)
-        .filter(|item| role(item) == "user")
-        .map(text)
-        .find(|text| !text.is_empty() && !ADDED.iter().any(|added| text.trim_start().starts_with(added)))
+    latest(items).filter(|item| role(item) == "user").map(text).find(|text| is_said(text))
+}
+
+fn is_said(text: &str) -> bool {
+    !text.is_empty() && !ADDED.iter().any(|added| text.trim_start().starts_with(added))
 }
 
 /// The results of tools since the model spoke, in their order.

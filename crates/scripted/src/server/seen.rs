@@ -28,6 +28,8 @@ pub struct Seen {
     pub stream: Option<bool>,
     /// What the user said, if the conversation ended with it.
     pub user: Option<String>,
+    /// Everything the user said in the conversation, oldest first.
+    pub heard: Vec<String>,
     /// What the tools said, if the conversation ended with it.
     pub tool_result: Option<String>,
     /// The tools that were offered.
@@ -50,6 +52,7 @@ impl Seen {
             model: None,
             stream: None,
             user: None,
+            heard: Vec::new(),
             tool_result: None,
             tools: Vec::new(),
             reply: None,
@@ -64,6 +67,7 @@ impl Seen {
             model: Some(asked.model.clone()),
             stream: Some(asked.delivery == Delivery::Stream),
             user: asked.user.as_deref().map(beginning),
+            heard: asked.heard.iter().map(|text| beginning(text)).collect(),
             tool_result: asked.tool_result.as_deref().map(beginning),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
             miss: reply.is_none() && asked.kind == Kind::Turn,

@@ -16,6 +16,7 @@ fn asked(api: Api, tools: &[(&str, InputForm)]) -> Asked {
         model: "m".to_owned(),
         delivery: Delivery::Stream,
         user: None,
+        heard: Vec::new(),
         tool_result: None,
         after: Vec::new(),
         system: String::new(),

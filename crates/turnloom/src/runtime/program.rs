@@ -165,7 +165,7 @@ async fn ask_version(program: &Path, environment: Environment, workshop: &Worksh
     let reading = async {
         let mut lines = Vec::new();
         while agent.output.next_batch(&mut lines).await > 0 {
-            said.extend(lines.drain(..));
+            said.append(&mut lines);
         }
         agent.handle.wait().await
     };

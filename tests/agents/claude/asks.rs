@@ -1,0 +1,228 @@
+//! Permissions, questions, plans: what an agent wants of a person.
+
+use serde_json::json;
+
+use super::session;
+use crate::place::Place;
+
+const TOUCH: &str = r#"
+    [[reply]]
+    name = "touch"
+    when = { user = "make it" }
+    always = true
+    step = [{ run = "touch made.txt" }]
+    [[reply]]
+    when = { after = "touch" }
+    always = true
+    step = [{ text = "I was told: {{tool_result}}" }]
+"#;
+
+#[test]
+fn allowed_once_and_asked_again() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "Bash");
+    assert_eq!(ask["request"]["tool_input"]["command"], "touch made.txt");
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.only("tool_result")["exit_code"], 0);
+    assert!(place.file("made.txt").is_some());
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject" }));
+    assert_eq!(place.until_idle(&id).completed().only("tool_result")["denied"], true);
+    place.end();
+}
+
+#[test]
+fn allowed_always_for_the_session_by_the_rule_that_was_chosen() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    let options = ask["request"]["options"].as_array().unwrap();
+    let rules: Vec<_> = options.iter().filter_map(|option| option["rule"].as_str()).collect();
+    let rule = rules.iter().find(|rule| rule.starts_with("session: Bash(")).expect("a rule for the session");
+    let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
+    let unknown = place.client().post(&path, &json!({ "reply": "always", "rule": "session: everything" }));
+    unknown.is_problem(400, "invalid_request");
+    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.only("permission_resolved")["rule"], **rule);
+    let again = place.turn(&id, "make it").completed();
+    assert!(again.of_kind("permission_request").is_empty(), "it is not asked again");
+    assert!(!place.dir().join(".claude").exists(), "a rule for the session is written nowhere");
+    place.end();
+}
+
+#[test]
+fn allowed_always_for_the_project_is_kept_in_it() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    let options = ask["request"]["options"].as_array().unwrap();
+    let rules: Vec<_> = options.iter().filter_map(|option| option["rule"].as_str()).collect();
+    let rule = rules.iter().find(|rule| rule.starts_with("project: Bash(")).expect("a rule for the project");
+    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule }));
+    place.until_idle(&id).completed();
+    assert!(place.file(".claude/settings.local.json").unwrap().contains("touch made.txt"));
+    place.end();
+}
+
+#[test]
+fn the_input_is_edited_before_it_runs() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    let mut input = ask["request"]["tool_input"].clone();
+    input["command"] = "touch other.txt".into();
+    place.permit(&id, &ask, &json!({ "reply": "once", "updated_input": input }));
+    place.until_idle(&id).completed();
+    assert!(place.file("made.txt").is_none() && place.file("other.txt").is_some());
+    place.end();
+}
+
+#[test]
+fn rejected_with_a_reason_that_the_agent_reads() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject", "message": "not on a Sunday" }));
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.text().contains("not on a Sunday"));
+    assert_eq!(turn.only("tool_result")["denied"], true);
+    assert!(place.file("made.txt").is_none());
+    place.end();
+}
+
+#[test]
+fn rejected_and_stopped() {
+    let (place, id) = session(TOUCH);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
+    let turn = place.until_idle(&id);
+    assert_eq!(turn.outcome(), "stopped");
+    assert_eq!(turn.only("tool_result")["denied"], true);
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    place.until_idle(&id).completed();
+    place.end();
+}
+
+#[test]
+fn read_edit_and_write_with_their_diffs() {
+    let mut place = Place::claude(
+        r#"
+        [[reply]]
+        name = "read"
+        when = { user = "dye it" }
+        step = [{ read = "cloth.txt" }]
+        [[reply]]
+        name = "edit"
+        when = { after = "read" }
+        step = [{ edit = { path = "cloth.txt", old = "undyed", new = "blue" } }]
+        [[reply]]
+        name = "write"
+        when = { after = "edit" }
+        step = [{ write = { path = "label.txt", text = "blue cloth\n" } }]
+        [[reply]]
+        when = { after = "write" }
+        step = [{ text = "Dyed and labelled." }]
+        "#,
+    );
+    std::fs::write(place.dir().join("cloth.txt"), "weft\nundyed\nwarp\n").unwrap();
+    let id = place.session("claude", json!({}));
+    place.say(&id, "dye it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "Edit");
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    place.until(&id, "the second ask", |event| {
+        event["type"] == "permission_request" && event["data"]["tool_name"] == "Write"
+    });
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    let turn = place.until_idle(&id).completed();
+    let diffs: Vec<_> =
+        turn.of_kind("tool_result").iter().filter_map(|e| e["data"]["diff"].as_str().map(str::to_owned)).collect();
+    assert!(diffs[0].contains("-undyed\n+blue\n"), "{diffs:?}");
+    assert!(diffs[1].starts_with("--- /dev/null\n") && diffs[1].contains("+blue cloth\n"), "{diffs:?}");
+    assert_eq!(place.file("cloth.txt").as_deref(), Some("weft\nblue\nwarp\n"));
+    place.end();
+}
+
+#[test]
+fn a_question_with_options() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "ask"
+        when = { user = "weave" }
+        always = true
+        step = [{ ask = { question = "Which colour?", header = "Colour", options = ["Blue", "Green"] } }]
+        [[reply]]
+        when = { after = "ask" }
+        always = true
+        step = [{ text = "I heard: {{tool_result}}" }]
+        "#,
+    );
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["questions"][0]["prompt"], "Which colour?");
+    place.answer(&id, &ask, &json!([["Green"]]));
+    assert!(place.until_idle(&id).completed().text().contains("Green"));
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    let path = format!("/api/sessions/{id}/questions/{}/reject", ask["ask_id"].as_str().unwrap());
+    assert_eq!(place.client().post(&path, &json!({})).status, 200);
+    assert!(place.until_idle(&id).completed().text().contains("did not answer"));
+    place.end();
+}
+
+#[test]
+fn the_hosts_own_tool_asks_too() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "ask"
+        when = { user = "weave" }
+        step = [{ tool = { name = "mcp__turnloom__ask_user", input = { question = "How wide?", options = ["narrow", "wide"] } } }]
+        [[reply]]
+        when = { after = "ask" }
+        step = [{ text = "I heard: {{tool_result}}" }]
+        "#,
+    );
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["questions"][0]["prompt"], "How wide?");
+    place.answer(&id, &ask, &json!([["wide"]]));
+    assert!(place.until_idle(&id).completed().text().contains("How wide?: wide"));
+    let offered = place.model.server().requests();
+    assert!(offered[0].tools.iter().any(|tool| tool == "mcp__turnloom__ask_user"), "{:?}", offered[0].tools);
+    place.end();
+}
+
+#[test]
+fn a_plan_is_approved_and_carried_out() {
+    let mut place = Place::claude(
+        r#"
+        [[reply]]
+        name = "plan"
+        when = { user = "plan it" }
+        step = [{ text = "This is the plan." }, { tool = { name = "ExitPlanMode", input = { plan = "1. Weave" } } }]
+        [[reply]]
+        when = { after = "plan" }
+        step = [{ text = "It is done." }]
+        "#,
+    );
+    let id = place.session("claude", json!({ "mode": "plan" }));
+    place.say(&id, "plan it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "ExitPlanMode");
+    assert_eq!(ask["title"], "Approve this plan?");
+    place.permit(&id, &ask, &json!({ "reply": "always" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.of_kind("mode_changed").last().unwrap()["data"]["mode"], "acceptEdits");
+    place.end();
+}

@@ -1,0 +1,139 @@
+//! What goes wrong, and how it is said.
+
+use serde_json::json;
+
+use super::session;
+use crate::place::{Model, Place};
+
+#[test]
+fn errors_of_the_model_have_codes_of_their_own() {
+    for (status, code) in [
+        (401, "key_refused"),
+        (429, "rate_limited"),
+        (500, "model_error"),
+        (529, "overloaded"),
+        (400, "request_refused"),
+    ] {
+        let script = format!(
+            "[[reply]]\nwhen = {{ user = \"go on\" }}\nstep = [{{ text = \"Fine.\" }}]\n\
+             [[reply]]\nalways = true\nstep = [{{ error = {{ status = {status}, message = \"no\" }} }}]"
+        );
+        let (place, id) = session(&script);
+        let turn = place.turn(&id, "fail").failed(code);
+        let retries = turn.of_kind("status").iter().filter(|event| event["data"]["state"] == "retrying").count();
+        assert_eq!(retries > 0, status != 400, "{status}");
+        assert_eq!(place.turn(&id, "go on").completed().text(), "Fine.");
+        place.end();
+    }
+}
+
+#[test]
+fn a_broken_stream_is_begun_anew_and_nothing_is_doubled() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        when = { user = "tell me" }
+        step = [{ text = "It broke off" }, { wait_ms = 100 }, { cut = true }]
+        [[reply]]
+        when = { user = "tell me" }
+        always = true
+        step = [{ text = "It is told to the end." }]
+        "#,
+    );
+    let turn = place.turn(&id, "tell me").completed();
+    assert_eq!(turn.text(), "It is told to the end.");
+    assert!(!turn.of_kind("retracted").is_empty(), "what was streamed is taken back");
+    place.end();
+}
+
+#[test]
+fn nobody_is_logged_in() {
+    let mut place =
+        Place::claude_with("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]", &[("ANTHROPIC_API_KEY", "")]);
+    let agents = place.client().get("/api/agents").json();
+    let claude = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude").unwrap().clone();
+    assert_eq!(claude["version"], "2.1.325");
+    assert!(claude["problem"].as_str().unwrap().contains("neither a login nor a key"), "{claude}");
+    let id = place.session("claude", json!({}));
+    place.turn(&id, "hello").failed("not_logged_in");
+    place.end();
+}
+
+#[test]
+fn nothing_listens_where_the_model_should_be() {
+    let mut place = Place::claude_with(
+        "[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]",
+        &[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")],
+    );
+    let id = place.session("claude", json!({}));
+    place.turn(&id, "hello").failed("connection_failed");
+    place.end();
+}
+
+#[test]
+fn the_program_is_missing() {
+    let model = Model::start("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
+    let mut place = Place::with("[claude]\nprogram = \"/nowhere/claude\"\n", &[], model);
+    let agents = place.client().get("/api/agents").json();
+    let claude = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude").unwrap().clone();
+    assert_eq!(claude["installed"], false);
+    assert!(claude["fix"].as_str().unwrap().contains("npm install"), "{claude}");
+    let id = place.session("claude", json!({}));
+    place.turn(&id, "hello").failed("agent_not_found");
+    place.end();
+}
+
+#[test]
+fn the_program_is_too_old_or_no_such_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (script, code) in
+        [("echo '1.0.3 (Claude Code)'", "agent_too_old"), ("echo broken >&2; exit 3", "agent_not_executable")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("claude");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let model = Model::start("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
+        let mut place = Place::with(&format!("[claude]\nprogram = \"{}\"\n", program.display()), &[], model);
+        let id = place.session("claude", json!({}));
+        place.turn(&id, "hello").failed(code);
+        place.end();
+    }
+}
+
+#[test]
+fn the_working_directory_is_gone() {
+    let (place, id) = session("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
+    std::fs::remove_dir(place.dir()).unwrap();
+    place.turn(&id, "hello").failed("cwd_unusable");
+    std::fs::create_dir(place.dir()).unwrap();
+    place.turn(&id, "hello").completed();
+    place.end();
+}
+
+#[test]
+fn nothing_of_the_users_own_settings_leaks_in() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "touch"
+        when = { user = "make it" }
+        always = true
+        step = [{ run = "touch made.txt" }]
+        [[reply]]
+        always = true
+        step = [{ text = "Hm." }]
+        "#,
+    );
+    let settings = place.home.path().join(".claude");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("settings.json"), r#"{ "permissions": { "allow": ["Bash"] } }"#).unwrap();
+    place.say(&id, "make it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
+    place.until_idle(&id);
+    // No tool with which sessions could talk to each other is offered.
+    let seen = place.model.server().requests();
+    assert!(!seen[0].tools.iter().any(|tool| tool == "SendMessage" || tool == "ListAgents"), "{:?}", seen[0].tools);
+    place.end();
+}

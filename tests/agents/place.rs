@@ -1,0 +1,245 @@
+//! A place to test an agent in: a scripted model, a daemon with an environment of its own, a home and a working directory that are gone afterwards.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use turnloom_scripted::{Options, Script, Server};
+
+use crate::support::{Client, Daemon, assert_lawful, eventually, of_kind, processes_of};
+
+/// Where the programs are.
+pub(crate) fn agents() -> PathBuf {
+    let given = std::env::var_os("TURNLOOM_AGENTS").map(PathBuf::from);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    given.or_else(|| Some(cache.or(home)?.join("turnloom/agents"))).expect("TURNLOOM_AGENTS or HOME is set")
+}
+
+fn program(path: &str) -> PathBuf {
+    let program = agents().join(path);
+    assert!(program.is_file(), "{} is not there; run `cargo xtask agents` once", program.display());
+    program
+}
+
+pub(crate) fn claude_program() -> PathBuf {
+    program("claude/claude")
+}
+
+pub(crate) struct Model {
+    runtime: Runtime,
+    server: Option<Server>,
+}
+
+impl Model {
+    pub(crate) fn start(script: &str) -> Self {
+        let script = Script::parse(script).unwrap_or_else(|error| panic!("{error:?}"));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let address = "127.0.0.1:0".parse().unwrap();
+        let server = runtime.block_on(Server::start_with(script, address, Options::fresh())).unwrap();
+        Self { runtime, server: Some(server) }
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().expect("it runs")
+    }
+
+    /// Waits until a stream stands at this gate.
+    pub(crate) fn until_waiting(&self, gate: &str) {
+        eventually(&format!("a stream waits for {gate}"), || (self.server().waiting(gate) > 0).then_some(()));
+    }
+
+    pub(crate) fn release(&self, gate: &str) {
+        assert!(self.server().release(gate), "the script has a gate {gate}");
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+pub(crate) struct Place {
+    pub(crate) daemon: Daemon,
+    pub(crate) model: Model,
+    pub(crate) work: TempDir,
+    pub(crate) home: TempDir,
+    sessions: Vec<String>,
+}
+
+impl Place {
+    /// For Claude Code.
+    pub(crate) fn claude(script: &str) -> Self {
+        Self::claude_with(script, &[])
+    }
+
+    pub(crate) fn claude_with(script: &str, more: &[(&str, &str)]) -> Self {
+        let model = Model::start(script);
+        let url = model.server().url();
+        let mut env = vec![
+            ("ANTHROPIC_BASE_URL", url.as_str()),
+            ("ANTHROPIC_API_KEY", "dummy"),
+            ("CLAUDE_CODE_MAX_RETRIES", "1"),
+        ];
+        env.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
+        env.extend(more.iter().filter(|(_, value)| !value.is_empty()));
+        let config = format!("[claude]\nprogram = \"{}\"\n", claude_program().display());
+        Self::with(&config, &env, model)
+    }
+
+    pub(crate) fn with(config: &str, env: &[(&str, &str)], model: Model) -> Self {
+        let (work, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        let base = [("PATH", path.as_str()), ("HOME", home.path().to_str().unwrap()), ("LANG", "C.UTF-8")];
+        let env = base.iter().chain(env).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { daemon: Daemon::start_in(config, env), model, work, home, sessions: Vec::new() }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.daemon.client
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.work.path()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.work.path().join(name)).ok()
+    }
+
+    /// A session in the working directory. Names are unlike those of other tests, because processes are found by them.
+    pub(crate) fn session(&mut self, runtime: &str, params: Value) -> String {
+        let id = format!("{runtime}-{}", uuid::Uuid::now_v7());
+        let mut params = params;
+        params["cwd"] = self.dir().to_str().unwrap().into();
+        let answer =
+            self.client().post("/api/sessions", &json!({ "session_id": id, "runtime": runtime, "params": params }));
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        self.sessions.push(id.clone());
+        id
+    }
+
+    /// Takes a session that was made in another way into care.
+    pub(crate) fn adopt(&mut self, id: &str) {
+        self.sessions.push(id.to_owned());
+    }
+
+    /// Sends a message and waits for the end of its turn, answering nothing.
+    pub(crate) fn turn(&self, id: &str, text: &str) -> Turn {
+        Turn(self.client().turn(id, text))
+    }
+
+    /// Sends a message and does not wait.
+    pub(crate) fn say(&self, id: &str, text: &str) {
+        self.client().say(id, text);
+    }
+
+    pub(crate) fn until_idle(&self, id: &str) -> Turn {
+        self.client().until_idle(id);
+        self.last_turn(id)
+    }
+
+    pub(crate) fn last_turn(&self, id: &str) -> Turn {
+        let log = self.client().log(id);
+        let turn = log.iter().rev().find_map(|event| event["turn_id"].as_str()).unwrap_or_default().to_owned();
+        Turn(log.into_iter().filter(|event| event["turn_id"] == turn.as_str()).collect())
+    }
+
+    /// Waits for an ask, and what was asked.
+    pub(crate) fn ask(&self, id: &str) -> Value {
+        eventually("an ask", || {
+            let asks = self.client().get("/api/asks").json();
+            asks["asks"].as_array()?.iter().find(|ask| ask["session_id"] == id).cloned()
+        })
+    }
+
+    pub(crate) fn permit(&self, id: &str, ask: &Value, answer: &Value) {
+        let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
+        let given = self.client().post(&path, answer);
+        assert_eq!(given.status, 200, "{}", given.body);
+    }
+
+    pub(crate) fn answer(&self, id: &str, ask: &Value, answers: &Value) {
+        let path = format!("/api/sessions/{id}/questions/{}", ask["ask_id"].as_str().unwrap());
+        let given = self.client().post(&path, &json!({ "answers": answers }));
+        assert_eq!(given.status, 200, "{}", given.body);
+    }
+
+    /// Waits until an event like this is in the log.
+    pub(crate) fn until(&self, id: &str, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        eventually(what, || self.client().log(id).into_iter().find(&is_it))
+    }
+
+    /// Whatever a test did: the laws hold, nothing was unreadable, and nothing is left running.
+    pub(crate) fn end(mut self) {
+        for id in &self.sessions {
+            self.client().until_idle(id);
+        }
+        let logs: Vec<Vec<Value>> = self.sessions.iter().map(|id| self.client().log(id)).collect();
+        assert_eq!(self.daemon.terminate(), Some(0));
+        for (id, log) in self.sessions.iter().zip(logs) {
+            let unparsed = of_kind(&log, "agent_unparsed");
+            assert!(unparsed.is_empty(), "{unparsed:#?}");
+            assert_lawful(&log);
+            assert!(processes_of(id).is_empty(), "nothing of {id} is left");
+        }
+    }
+}
+
+/// What happened in one turn.
+#[derive(Debug)]
+pub(crate) struct Turn(pub(crate) Vec<Value>);
+
+impl Turn {
+    pub(crate) fn of_kind(&self, kind: &str) -> Vec<&Value> {
+        of_kind(&self.0, kind)
+    }
+
+    /// What the agent itself said, block by block, without what it took back.
+    pub(crate) fn text(&self) -> String {
+        let gone: Vec<&Value> = self.of_kind("retracted").iter().map(|event| &event["data"]["block_id"]).collect();
+        let deltas = self.of_kind("delta").into_iter().filter(|event| event["data"]["subagent_id"].is_null());
+        let kept = deltas.filter(|event| !gone.contains(&&event["data"]["block_id"]));
+        kept.map(|event| event["data"]["text"].as_str().unwrap()).collect()
+    }
+
+    pub(crate) fn thinking(&self) -> String {
+        self.of_kind("thinking").iter().map(|event| event["data"]["text"].as_str().unwrap()).collect()
+    }
+
+    pub(crate) fn outcome(&self) -> &str {
+        let done = self.of_kind("done");
+        done.first().and_then(|event| event["data"]["outcome"].as_str()).unwrap_or("not done")
+    }
+
+    pub(crate) fn tools(&self) -> Vec<&str> {
+        self.of_kind("tool_start").iter().map(|event| event["data"]["tool"].as_str().unwrap()).collect()
+    }
+
+    /// The data of the only event of this kind.
+    #[track_caller]
+    pub(crate) fn only(&self, kind: &str) -> &Value {
+        let found = self.of_kind(kind);
+        assert_eq!(found.len(), 1, "one {kind}: {:#?}", self.0);
+        &found[0]["data"]
+    }
+
+    #[track_caller]
+    pub(crate) fn completed(self) -> Self {
+        assert_eq!(self.outcome(), "completed", "{:#?}", self.0);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn failed(self, code: &str) -> Self {
+        assert_eq!(self.outcome(), "failed", "{:#?}", self.0);
+        let error = self.only("error");
+        assert_eq!(error["code"], code, "{error}");
+        assert!(error["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{error}");
+        self
+    }
+}
