@@ -50,7 +50,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 /// Puts the time in the place of the first run of `x` that has room for it.
-fn stamp(line: &mut [u8]) {
+pub(crate) fn stamp(line: &mut [u8]) {
     let room = DIGITS + 1;
     if let Some(at) = line.windows(room).position(|window| window.iter().all(|&byte| byte == b'x')) {
         line[at] = MARK;

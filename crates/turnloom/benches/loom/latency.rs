@@ -15,7 +15,7 @@ use super::table::{Rounds, Table, Unit, percentile};
 use super::{Scale, wire};
 
 /// What is measured before everything is warm.
-const WARM_UP: usize = 20;
+pub(crate) const WARM_UP: usize = 20;
 
 pub(crate) fn measure(scale: Scale, table: &mut Table) {
     for per_second in [200, 1000] {
@@ -32,8 +32,7 @@ pub(crate) fn measure(scale: Scale, table: &mut Table) {
             syncs.push(floor::paced_syncs(count, apart));
             sends.push(floor::paced_sends(count, apart));
         }
-        let both = Spread { p50: syncs.p50.plus(&sends.p50), p99: syncs.p99.plus(&sends.p99) };
-        line.rows(table, &format!("agent's line to follower, {per_second}/s"), &both);
+        line.rows(table, &format!("agent's line to follower, {per_second}/s"), &syncs.plus(&sends));
         commits.rows(table, &format!("append to commit, {per_second}/s"), &syncs);
         reads.rows(table, &format!("commit to follower, {per_second}/s"), &sends);
     }
@@ -41,20 +40,24 @@ pub(crate) fn measure(scale: Scale, table: &mut Table) {
 
 /// The middle and the end of each round.
 #[derive(Default)]
-struct Spread {
+pub(crate) struct Spread {
     p50: Rounds,
     p99: Rounds,
 }
 
 impl Spread {
-    fn push(&mut self, samples: Vec<f64>) {
+    pub(crate) fn push(&mut self, samples: Vec<f64>) {
         let mut sorted: Vec<f64> = samples.into_iter().skip(WARM_UP).collect();
         sorted.sort_by(f64::total_cmp);
         self.p50.push(percentile(&sorted, 0.5));
         self.p99.push(percentile(&sorted, 0.99));
     }
 
-    fn rows(self, table: &mut Table, what: &str, floor: &Spread) {
+    pub(crate) fn plus(&self, other: &Spread) -> Spread {
+        Spread { p50: self.p50.plus(&other.p50), p99: self.p99.plus(&other.p99) }
+    }
+
+    pub(crate) fn rows(self, table: &mut Table, what: &str, floor: &Spread) {
         table.row(format!("{what}, p50"), Unit::Millis, self.p50, Some(floor.p50.clone()));
         table.row(format!("{what}, p99"), Unit::Millis, self.p99, Some(floor.p99.clone()));
     }
@@ -122,7 +125,7 @@ fn read_times(mut stream: TcpStream, count: usize) -> (JoinHandle<()>, Receiver<
 }
 
 /// Reads until so many marked times were there; tells of each, and when it was read.
-fn read_marks(mut stream: TcpStream, count: usize, mut tell: impl FnMut(u64, u64)) {
+pub(crate) fn read_marks(mut stream: TcpStream, count: usize, mut tell: impl FnMut(u64, u64)) {
     let mut pending = Vec::new();
     let mut buffer = vec![0; wire::BUFFER];
     let mut seen = 0;

@@ -45,9 +45,15 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start() -> Self {
+        Self::start_with(|_| {})
+    }
+
+    pub(crate) fn start_with(set: impl FnOnce(&mut Config)) -> Self {
         let (data, runtime) = (directory(), runtime());
+        let mut config = Config { port: 0, ..Config::default() };
+        set(&mut config);
         let options = Options {
-            config: Config { port: 0, ..Config::default() },
+            config,
             data: data.path().to_owned(),
             token: Token::None,
             program: std::env::current_exe().expect("this program"),

@@ -23,6 +23,7 @@ mod floor;
 mod latency;
 mod loom;
 mod memory;
+mod real;
 mod replay;
 mod startup;
 #[path = "../../../../tests/support/mod.rs"]
@@ -62,14 +63,16 @@ const MEASURES: &[(&str, Measure)] = &[
     ("replay", replay::measure),
     ("startup", startup::measure),
     ("memory", memory::measure),
+    ("agents", real::measure),
 ];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // The daemon takes this program for its own, and starts it in these two roles.
+    // The daemon takes this program for its own, and starts it in these roles.
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["guard", instance] => return turnloom::process::guard::run(instance),
         ["mock-agent"] => return agent::main(),
+        ["stamp", program, args @ ..] => return real::stamp_lines(program, args),
         _ => {}
     }
     // Cargo says `--bench` when it is to be measured; without it, somebody runs every target there is.

@@ -55,7 +55,7 @@ fn idle_sessions(daemon: &Daemon, count: usize) -> f64 {
     // The first ones pay for caches and thread stacks that all share.
     (0..count / 10).for_each(|n| talk(&format!("first-{n}")));
     until_awake(client, 0);
-    each(daemon, count, || {
+    weigh_each(daemon, count, || {
         (0..count).for_each(|n| talk(&format!("idle-{n}")));
         until_awake(client, 0);
     })
@@ -70,7 +70,7 @@ fn live_sessions(daemon: &Daemon, count: usize, in_process: bool) -> f64 {
     };
     hang("first");
     client.until_thinking("first");
-    each(daemon, count, || {
+    weigh_each(daemon, count, || {
         let ids: Vec<String> = (0..count).map(|n| format!("live-{n}")).collect();
         for id in &ids {
             hang(id);
@@ -93,7 +93,7 @@ fn followers(daemon: &Daemon, count: usize) -> f64 {
     };
     let first = follow();
     let mut open = Vec::new();
-    let bytes = each(daemon, count, || open.extend((0..count).map(|_| follow())));
+    let bytes = weigh_each(daemon, count, || open.extend((0..count).map(|_| follow())));
     drop((first, open));
     bytes
 }
@@ -110,7 +110,7 @@ fn until_awake(client: &Client, count: usize) {
 }
 
 /// What each of so many adds, in KiB.
-fn each(daemon: &Daemon, count: usize, add: impl FnOnce()) -> f64 {
+pub(crate) fn weigh_each(daemon: &Daemon, count: usize, add: impl FnOnce()) -> f64 {
     std::thread::sleep(SETTLE);
     let before = field(daemon, "RssAnon:");
     add();
