@@ -1,6 +1,6 @@
-import { Lexer } from 'marked'
+import { Lexer, type Token } from 'marked'
 import { describe, expect, it } from 'vitest'
-import { createReader, safeHref } from '../src/lib/markdown'
+import { createReader, safeHref, type Chunk, type Reader } from '../src/lib/markdown'
 
 const PIECES = [
   '# Title\n\n',
@@ -38,33 +38,50 @@ function texts(count: number): [number, string][] {
   })
 }
 
+const all = (chunks: Chunk[]) => chunks.flatMap((chunk) => chunk.tokens)
+
+function settled(reader: Reader, text: string): Token[] {
+  let chunks = reader.read(text, true)
+  for (const next of reader.settle()) chunks = next
+  return all(chunks)
+}
+
 describe('reader', () => {
-  it.each(texts(120))('any cuts give the whole at the end (seed %i)', (seed, text) => {
+  it.each(texts(240))('any cuts give the whole at the end (seed %i)', (seed, text) => {
     const next = random(seed + 1_000)
     const reader = createReader()
     for (let at = 0; at < text.length;) {
       at = Math.min(text.length, at + 1 + Math.floor(next() * 12))
-      const tokens = reader.read(text.slice(0, at), false)
+      const tokens = all(reader.read(text.slice(0, at), false))
       // Nothing is lost and nothing is doubled on the way.
       const words = (whole: string) => whole.replace(/\s/g, '')
       expect(words(tokens.map((token) => token.raw).join(''))).toBe(words(text.slice(0, at)))
     }
-    expect([...reader.read(text, true)]).toEqual([...new Lexer({ gfm: true }).lex(text)])
+    expect(settled(reader, text)).toEqual([...new Lexer({ gfm: true }).lex(text)])
   })
 
-  it('keeps frozen blocks as the same objects', () => {
+  it('keeps frozen blocks as the same objects, and full chunks too', () => {
     const reader = createReader()
-    const text = 'One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive.\n\n'
-    const before = reader.read(text, false)[0]
-    reader.read(text + 'Six.\n\n', false)
-    expect(reader.tokens[0]).toBe(before)
-    expect(reader.read(text + 'Six.\n\nSeven.', true)[0]).toBe(before)
+    const text = 'One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive.\n\n'.repeat(10)
+    const before = reader.read(text, false)
+    const after = reader.read(text + 'Six.\n\n', false)
+    expect(after[0]).toBe(before[0])
+    expect(settled(reader, text + 'Six.\n\nSeven.')[0]).toBe(before[0]?.tokens[0])
+  })
+
+  it('draws a reference again when its address comes later, and nothing else', () => {
+    const reader = createReader()
+    const text = 'Plain.\n\nSee [ref].\n\n' + 'More.\n\n'.repeat(40) + '[ref]: https://example.org\n'
+    const before = all(reader.read(text, false))
+    const after = settled(reader, text)
+    expect(after[0]).toBe(before[0])
+    expect(JSON.stringify(after[2])).toContain('https://example.org')
   })
 
   it('reads anew what did not only grow', () => {
     const reader = createReader()
     reader.read('One.\n\nTwo.\n\nThree.\n\nFour.\n\n', false)
-    expect(reader.read('Else.', false).map((token) => token.raw)).toEqual(['Else.'])
+    expect(all(reader.read('Else.', false)).map((token) => token.raw)).toEqual(['Else.'])
   })
 
   it('reads only the tail of a long text', () => {

@@ -17,6 +17,9 @@ const PAGE: usize = 4_096;
 /// Changes kept for whoever falls behind or comes back. Who is further behind gets a snapshot.
 const KEPT_STEPS: usize = 8_192;
 
+/// When a whole log is folded, only the changes of its last events are kept: hardly anybody stood further back, and they cost as much as the view.
+const KEPT_FROM_LOG: u64 = 256;
+
 /// Views kept after the last reader has gone, so that going back and forth between sessions is quick.
 const KEPT_VIEWS: usize = 8;
 
@@ -90,29 +93,54 @@ impl Views {
 impl SharedView {
     /// Brings the view to this position at least.
     pub async fn catch_up(&self, head: Seq) -> Result<(), log::Error> {
+        let unheard = Seq(head.0.saturating_sub(KEPT_FROM_LOG));
+        let mut page = Vec::new();
         loop {
-            let after = self.state().fold.seq();
-            if after >= head {
-                return Ok(());
-            }
-            let page = self.log.read(&self.id, ReadRange::After { after, limit: PAGE }).await?;
+            // The next page is read while this one is folded.
+            let known = self.state().fold.seq();
+            let after = page.last().map_or(known, |record: &Record| record.seq.max(known));
+            let next = async {
+                if after >= head {
+                    return Ok(Vec::new());
+                }
+                self.log.read(&self.id, ReadRange::After { after, limit: PAGE }).await
+            };
+            let (next, ()) = tokio::join!(next, async { self.fold(&page, unheard) });
+            page = next?;
             if page.is_empty() {
                 return Ok(());
             }
-            self.take(&page);
         }
     }
 
     /// Folds records that follow what is known; others were folded by somebody else meanwhile.
     pub fn take(&self, records: &[Record]) {
+        self.fold(records, Seq::ZERO);
+    }
+
+    /// Folds records; what changes up to `unheard` is not kept.
+    fn fold(&self, records: &[Record], unheard: Seq) {
         let mut state = self.state();
         for record in records {
             if record.seq != state.fold.seq().next() {
                 continue;
             }
-            let ops = match record.decode() {
+            let envelope = record.decode();
+            if record.seq <= unheard {
+                // Steps must not have a gap.
+                state.steps.clear();
+                match envelope {
+                    Ok(envelope) => state.fold.skip(&envelope),
+                    Err(_) => state.fold.miss(record.seq),
+                }
+                continue;
+            }
+            let ops = match envelope {
                 Ok(envelope) => state.fold.step(&envelope),
-                Err(_) => Vec::new(),
+                Err(_) => {
+                    state.fold.miss(record.seq);
+                    Vec::new()
+                }
             };
             state.steps.push_back((record.seq, ops));
             if state.steps.len() > KEPT_STEPS {

@@ -1,53 +1,96 @@
 // Markdown while it streams: blocks that are finished are frozen, only the tail is read again. Not here: how tokens look.
 
-import { Lexer, type Token } from 'marked'
+import { Lexer, type Token, type Tokens } from 'marked'
 
 /** How many blocks at the end may still change: the last one, and the one before it, which a lazy line or a list item can still join. */
 const OPEN_BLOCKS = 2
 
-const lex = (source: string) => new Lexer({ gfm: true }).lex(source)
+/** How many blocks are drawn as one piece. A piece that is complete is never looked at again, so a long text costs no more than a short one. */
+const CHUNK = 24
+
+type Links = Lexer['tokens']['links']
+
+/** Some blocks in a row. One that is complete stays the same object. */
+export interface Chunk {
+  tokens: Token[]
+}
 
 export interface Reader {
-  /** The tokens of the text so far. Frozen ones are the same objects as before. */
-  tokens: Token[]
   /** Takes all of the text so far; it may only have grown, otherwise it is read anew. */
-  read: (text: string, done: boolean) => Token[]
+  read: (text: string, done: boolean) => Chunk[]
+  /**
+   * Links by reference reach back over frozen blocks, so they are read once more when all is there, one piece at a time: the caller may rest
+   * between the steps. Each step gives the chunks as they are then.
+   */
+  settle: () => Generator<Chunk[]>
 }
 
 export function createReader(): Reader {
+  /** Complete chunks, then frozen blocks that do not fill one yet. */
+  let chunks: Chunk[] = []
   let frozen: Token[] = []
-  let frozenText = ''
+  let frozenLength = 0
+  let links: Links = {}
   let known = ''
+  let tail: Token[] = []
 
-  const reader: Reader = {
-    tokens: [],
+  function freeze(token: Token): void {
+    frozen.push(token)
+    frozenLength += token.raw.length
+    define(token, links)
+    if (frozen.length < CHUNK) return
+    chunks.push({ tokens: frozen })
+    frozen = []
+  }
+
+  const all = (): Chunk[] => {
+    const open = [...frozen, ...tail]
+    return open.length > 0 ? [...chunks, { tokens: open }] : [...chunks]
+  }
+
+  return {
     read(source, done) {
       const text = source.replaceAll('\r\n', '\n')
-      if (done) {
-        reader.tokens = settled(reader.tokens, text)
-        known = text
-        return reader.tokens
-      }
       if (!text.startsWith(known)) {
+        chunks = []
         frozen = []
-        frozenText = ''
+        frozenLength = 0
+        links = {}
       }
       known = text
-      const tail = lex(text.slice(frozenText.length))
-      const count = finished(tail, text.length > 0 && !text.endsWith('\n'))
-      for (let left = count; left > 0; left--) {
+      tail = lex(text.slice(frozenLength), links)
+      let left = done ? tail.length : finished(tail, text.length > 0 && !text.endsWith('\n'))
+      for (; left > 0; left--) {
         const token = tail[0]
         // The lexer tidies some raw text; what it does not give back as it came stays in the tail.
-        if (!token || !text.startsWith(token.raw, frozenText.length)) break
-        frozen.push(token)
-        frozenText += token.raw
+        if (!token || !text.startsWith(token.raw, frozenLength)) break
+        freeze(token)
         tail.shift()
       }
-      reader.tokens = [...frozen, ...tail]
-      return reader.tokens
+      return all()
+    },
+
+    *settle() {
+      for (const token of tail) define(token, links)
+      if (Object.keys(links).length === 0) return
+      const again = (tokens: Token[]) => tokens.map((token) => reread(token, links))
+      for (const [at, chunk] of chunks.entries()) {
+        const tokens = again(chunk.tokens)
+        if (tokens.every((token, place) => token === chunk.tokens[place])) continue
+        chunks[at] = { tokens }
+        yield all()
+      }
+      frozen = again(frozen)
+      tail = again(tail)
+      yield all()
     },
   }
-  return reader
+}
+
+function lex(source: string, links: Links): Token[] {
+  const lexer = new Lexer({ gfm: true })
+  Object.assign(lexer.tokens.links, links)
+  return lexer.lex(source)
 }
 
 /** How many tokens at the start of the tail cannot change any more. */
@@ -58,17 +101,24 @@ function finished(tail: Token[], inLine: boolean): number {
   return blocks.length > open ? (blocks[blocks.length - open] ?? 0) : 0
 }
 
-/**
- * The whole text, read once more: reference links and loose lists reach back over frozen blocks. Blocks that came out the same stay the same
- * objects, so that the page does not draw them again.
- */
-function settled(before: Token[], text: string): Token[] {
-  const tokens = lex(text)
-  if (Object.keys(tokens.links).length > 0) return tokens
-  return tokens.map((token, at) => {
-    const old = before[at]
-    return old && old.type === token.type && JSON.stringify(old) === JSON.stringify(token) ? old : token
-  })
+/** Notes the references that a block defines. The first definition holds. */
+function define(token: Token, links: Links): void {
+  if (token.type === 'def') {
+    const { tag, href, title } = token as Tokens.Def
+    links[tag] ??= { href, title }
+  }
+  const inner = 'tokens' in token ? (token.tokens ?? []) : []
+  const items = token.type === 'list' ? (token as Tokens.List).items : []
+  for (const child of [...inner, ...items]) define(child, links)
+}
+
+/** The same block with all references known; the same object where that changes nothing. */
+function reread(token: Token, links: Links): Token {
+  if (token.type === 'def' || token.type === 'code' || !token.raw.includes('[')) return token
+  const [fresh, ...more] = lex(token.raw, links)
+  // A block that does not stand for itself is left as it was read in its place.
+  if (!fresh || more.length > 0 || fresh.type !== token.type) return token
+  return JSON.stringify(fresh) === JSON.stringify(token) ? token : fresh
 }
 
 const SCHEMES = /^(https?:|mailto:|#)/i

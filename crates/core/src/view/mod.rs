@@ -5,6 +5,7 @@
 //! which is why a view built live and one built by replay cannot differ. How a view is drawn is not known here.
 
 mod block;
+mod fields;
 mod fold;
 mod mask;
 mod summary;
@@ -12,6 +13,7 @@ mod summary;
 mod tests;
 mod tree;
 
+pub use self::fields::Fields;
 pub use self::fold::Fold;
 pub use self::mask::mask;
 pub use self::tree::{Node, Op, Path, Window, merge};

@@ -245,20 +245,22 @@ fn apply_as_a_client(view: &mut Value, op: &Value) {
 
 /// From every cut: the snapshot there and the changes after it are the snapshot at the end; merged or not.
 fn check_cuts(log: &[Envelope], cuts: impl Iterator<Item = usize>) {
-    let mut fold = Fold::default();
+    let (mut fold, mut unheard) = (Fold::default(), Fold::default());
     let mut steps: Vec<Vec<Op>> = Vec::new();
     let mut snapshots = vec![fold.snapshot(&ALL)];
     for envelope in log {
         steps.push(fold.step(envelope));
         snapshots.push(fold.snapshot(&ALL));
+        unheard.skip(envelope);
     }
+    assert_eq!(unheard.snapshot(&ALL), fold.snapshot(&ALL), "whether anybody listens makes no difference");
     let last = snapshots.last().unwrap();
     for cut in cuts {
         let mut held = snapshots[cut].clone();
-        let mut tree = Node::from_json(&json!({ "blocks": snapshots[cut]["messages"] }));
+        let mut tree = Node::from_json(json!({ "blocks": snapshots[cut]["messages"] }));
         for op in merge(steps[cut..].concat()) {
             apply_as_a_client(&mut held, &serde_json::to_value(&op).unwrap());
-            tree.apply(&op);
+            tree.apply(op);
         }
         held["seq"] = last["seq"].clone();
         assert_eq!(held, *last, "from {cut}");

@@ -1,7 +1,9 @@
 //! The tree and the changes to it. This is all that a client has to implement.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use super::fields::Fields;
 
 /// From the session down: a message, a block in it, a block in that. Empty is the session itself.
 pub type Path = Vec<String>;
@@ -10,7 +12,7 @@ pub type Path = Vec<String>;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Node {
     pub id: String,
-    pub fields: Map<String, Value>,
+    pub fields: Fields,
     pub children: Vec<Node>,
 }
 
@@ -21,9 +23,9 @@ pub enum Op {
     /// More text at the end of a field.
     Append { path: Path, field: String, text: String },
     /// Other values for some fields; `null` removes one.
-    Set { path: Path, fields: Map<String, Value> },
+    Set { path: Path, fields: Fields },
     /// One more message or block, after the others there.
-    Insert { path: Path, node: Value },
+    Insert { path: Path, node: Node },
     /// A message or block that is not shown any more.
     Remove { path: Path },
 }
@@ -37,8 +39,7 @@ pub struct Window {
 }
 
 impl Node {
-    pub(super) fn new(id: impl Into<String>, fields: Value) -> Self {
-        let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
+    pub(super) fn new(id: impl Into<String>, fields: Fields) -> Self {
         Self { id: id.into(), fields, children: Vec::new() }
     }
 
@@ -57,28 +58,23 @@ impl Node {
     }
 
     /// Applies a change. One to something that is not here is for somebody who holds more.
-    pub fn apply(&mut self, op: &Op) {
+    pub fn apply(&mut self, op: Op) {
         match op {
             Op::Append { path, field, text } => {
-                let Some(node) = self.find_mut(path) else { return };
-                match node.fields.get_mut(field) {
-                    Some(Value::String(known)) => known.push_str(text),
-                    _ => drop(node.fields.insert(field.clone(), Value::from(text.as_str()))),
+                let Some(node) = self.find_mut(&path) else { return };
+                match node.fields.get_mut(&field) {
+                    Some(Value::String(known)) => known.push_str(&text),
+                    _ => node.fields.insert(field, Value::from(text)),
                 }
             }
             Op::Set { path, fields } => {
-                let Some(node) = self.find_mut(path) else { return };
-                for (name, value) in fields {
-                    if value.is_null() {
-                        node.fields.remove(name);
-                    } else {
-                        node.fields.insert(name.clone(), value.clone());
-                    }
+                if let Some(node) = self.find_mut(&path) {
+                    node.fields.set(fields);
                 }
             }
             Op::Insert { path, node } => {
-                if let Some(parent) = self.find_mut(path) {
-                    parent.children.push(Node::from_json(node));
+                if let Some(parent) = self.find_mut(&path) {
+                    parent.children.push(node);
                 }
             }
             Op::Remove { path } => {
@@ -93,7 +89,7 @@ impl Node {
 
     /// As messages and blocks are sent: fields, `id`, and `blocks` where there may be some.
     pub fn to_json(&self) -> Value {
-        let mut json = self.fields.clone();
+        let mut json = Map::from(&self.fields);
         json.insert("id".to_owned(), Value::from(self.id.as_str()));
         if self.holds_blocks() {
             json.insert("blocks".to_owned(), self.children.iter().map(Node::to_json).collect());
@@ -102,17 +98,20 @@ impl Node {
     }
 
     fn holds_blocks(&self) -> bool {
-        self.fields.contains_key("role") || self.text("kind") == "subagent"
+        self.fields.contains("role") || self.text("kind") == "subagent"
     }
 
-    pub fn from_json(json: &Value) -> Self {
-        let mut fields = json.as_object().cloned().unwrap_or_default();
-        let id = fields.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
+    pub fn from_json(json: Value) -> Self {
+        let Value::Object(mut fields) = json else { return Self::default() };
+        let id = match fields.remove("id") {
+            Some(Value::String(id)) => id,
+            _ => String::new(),
+        };
         let children = match fields.remove("blocks") {
-            Some(Value::Array(blocks)) => blocks.iter().map(Node::from_json).collect(),
+            Some(Value::Array(blocks)) => blocks.into_iter().map(Node::from_json).collect(),
             _ => Vec::new(),
         };
-        Self { id, fields, children }
+        Self { id, fields: fields.into(), children }
     }
 
     /// As the whole view is sent: the session's fields and a window of its messages. `before` is there when older ones are.
@@ -123,12 +122,24 @@ impl Node {
         };
         let start = end.saturating_sub(window.messages);
         let messages = self.children.get(start..end).unwrap_or_default();
-        let mut json = self.fields.clone();
+        let mut json = Map::from(&self.fields);
         json.insert("messages".to_owned(), messages.iter().map(Node::to_json).collect());
         if let Some(first) = messages.first().filter(|_| start > 0) {
             json.insert("before".to_owned(), Value::from(first.id.as_str()));
         }
         Value::Object(json)
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Node::from_json)
     }
 }
 

@@ -6,10 +6,11 @@ mod tools;
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::text::content_of;
-use super::block::{self, object};
+use super::block;
+use super::fields::{Fields, fields};
 use super::tree::{Node, Op, Path, Window};
 use crate::event::{Done, Envelope, Event, ToolResult, ToolStart, UserMessage};
 use crate::id::{Seq, TurnId};
@@ -31,6 +32,8 @@ pub struct Fold {
     /// Calls that have no result yet, and results that had no call yet.
     calls: HashMap<String, ToolStart>,
     early: HashMap<String, (Envelope, ToolResult)>,
+    /// Whether somebody wants to know what changes.
+    told: bool,
     ops: Vec<Op>,
 }
 
@@ -50,9 +53,11 @@ enum Key {
 
 impl Default for Fold {
     fn default() -> Self {
-        let fields = json!({
-            "session": {}, "asks": [], "queue": [], "steers": [], "components": [], "background": [], "state": null, "plan": null, "activity": null,
-        });
+        let empty = || Value::Array(Vec::new());
+        let fields = fields! {
+            "session": json!({}), "asks": empty(), "queue": empty(), "steers": empty(), "components": empty(), "background": empty(),
+            "state": Value::Null, "plan": Value::Null, "activity": Value::Null,
+        };
         Self {
             root: Node::new("", fields),
             seq: Seq::ZERO,
@@ -63,6 +68,7 @@ impl Default for Fold {
             places: HashMap::new(),
             calls: HashMap::new(),
             early: HashMap::new(),
+            told: true,
             ops: Vec::new(),
         }
     }
@@ -79,13 +85,32 @@ impl Fold {
 
     /// The view as it is sent.
     pub fn snapshot(&self, window: &Window) -> Value {
-        let mut json = object(self.root.snapshot(window));
-        json.insert("seq".to_owned(), json!(self.seq));
-        Value::Object(json)
+        let mut snapshot = self.root.snapshot(window);
+        if let Value::Object(fields) = &mut snapshot {
+            fields.insert("seq".to_owned(), json!(self.seq));
+        }
+        snapshot
     }
 
     /// Takes the next event and says what it changed.
     pub fn step(&mut self, envelope: &Envelope) -> Vec<Op> {
+        self.told = true;
+        self.take(envelope);
+        std::mem::take(&mut self.ops)
+    }
+
+    /// Takes the next event for nobody in particular: the same, for about half the price.
+    pub fn skip(&mut self, envelope: &Envelope) {
+        self.told = false;
+        self.take(envelope);
+    }
+
+    /// Passes over an event that cannot be read; one bad record must not hold up all that follow.
+    pub fn miss(&mut self, seq: Seq) {
+        self.seq = seq;
+    }
+
+    fn take(&mut self, envelope: &Envelope) {
         self.seq = envelope.seq;
         match &envelope.event {
             Event::UserMessage(message) => self.user_message(envelope, message),
@@ -108,26 +133,25 @@ impl Fold {
                     self.change(Op::Append { path, field: "live".to_owned(), text: text.clone() });
                 }
                 if let Some(fraction) = progress.fraction {
-                    self.set(&key, json!({ "fraction": fraction }));
+                    self.set(&key, fields! { "fraction": fraction });
                 }
             }
             Event::ToolResult(result) => self.tool_result(envelope, result),
             Event::TurnResult(result) => self.final_text(envelope, &result.text),
             Event::Usage(usage) => {
                 let usage = json!(usage);
-                self.change(Op::Set { path: Vec::new(), fields: object(json!({ "usage": usage })) });
+                self.set_root("usage", usage.clone());
                 let path = vec![self.agent_message(envelope)];
-                self.change(Op::Set { path, fields: object(json!({ "usage": usage })) });
+                self.change(Op::Set { path, fields: fields! { "usage": usage } });
             }
             Event::Failure(failure) => {
                 self.insert(envelope, |id| block::error(id, envelope, failure));
             }
-            _ => self.step_rest(envelope),
+            _ => self.take_rest(envelope),
         }
-        std::mem::take(&mut self.ops)
     }
 
-    fn step_rest(&mut self, envelope: &Envelope) {
+    fn take_rest(&mut self, envelope: &Envelope) {
         match &envelope.event {
             Event::PermissionRequest(_)
             | Event::QuestionRequest(_)
@@ -157,25 +181,24 @@ impl Fold {
                 }
             }
             Event::PlanUpdated(plan) => {
-                let plan = json!(plan);
-                self.set_root("plan", plan.clone());
-                self.one_per_message(envelope, "plan", plan);
+                self.set_root("plan", json!(plan));
+                self.one_per_message(envelope, "plan", Fields::of(plan));
             }
-            Event::DiffUpdated(diff) => self.one_per_message(envelope, "diff", json!(diff)),
+            Event::DiffUpdated(diff) => self.one_per_message(envelope, "diff", Fields::of(diff)),
             Event::ArtifactCreated(_)
             | Event::ArtifactUpdated(_)
             | Event::ArtifactVersion(_)
             | Event::ArtifactRemoved(_) => self.artifact(envelope),
             Event::CompactionStart(start) => {
-                let fields = json!({ "trigger": start.trigger, "status": "running" });
+                let fields = fields! { "trigger": start.trigger, "status": "running" };
                 let path = self.insert(envelope, |id| block::block(id, "compaction", envelope, fields));
                 self.places.insert(Key::Only(String::new(), "compaction"), path);
             }
             Event::CompactionEnd(end) => {
-                let mut fields = object(json!(end));
-                fields.insert("status".to_owned(), json!(if end.failed == Some(true) { "failed" } else { "done" }));
-                fields.insert("ended_at".to_owned(), json!(envelope.ts));
-                self.set(&Key::Only(String::new(), "compaction"), Value::Object(fields));
+                let mut fields = Fields::of(end);
+                fields.insert("status", json!(if end.failed == Some(true) { "failed" } else { "done" }));
+                fields.insert("ended_at", json!(envelope.ts));
+                self.set(&Key::Only(String::new(), "compaction"), fields);
             }
             _ => self.session_fact(envelope),
         }
@@ -187,16 +210,15 @@ impl Fold {
         self.close_agent_message(envelope);
         self.system = None;
         let id = message.message_id.to_string();
-        let mut node = Node::new(
-            id.clone(),
-            json!({ "role": "user", "turn_id": envelope.turn_id, "done": true, "origin": message.origin, "started_at": envelope.ts, "ended_at": envelope.ts }),
-        );
-        node.fields.retain(|_, value| !value.is_null());
+        let fields = fields! {
+            "role": "user", "turn_id": envelope.turn_id, "done": true, "origin": message.origin, "started_at": envelope.ts, "ended_at": envelope.ts,
+        };
+        let mut node = Node::new(id.clone(), fields.known());
         let parts = message.content.iter().enumerate();
         node.children = parts.map(|(n, part)| block::part(&format!("{id}.{n}"), envelope, part)).collect();
         let content = content_of(&node);
-        node.fields.insert("content".to_owned(), Value::from(content));
-        self.change(Op::Insert { path: Vec::new(), node: node.to_json() });
+        node.fields.insert("content", Value::from(content));
+        self.change(Op::Insert { path: Vec::new(), node });
     }
 
     /// The agent's message that is being written, begun if there is none.
@@ -209,9 +231,9 @@ impl Fold {
         let id = format!("{turn_id}.{}", self.written);
         let node = Node::new(
             id.clone(),
-            json!({ "role": "agent", "turn_id": turn_id, "done": false, "content": "", "started_at": envelope.ts }),
+            fields! { "role": "agent", "turn_id": turn_id, "done": false, "content": "", "started_at": envelope.ts },
         );
-        self.change(Op::Insert { path: Vec::new(), node: node.to_json() });
+        self.change(Op::Insert { path: Vec::new(), node });
         self.agent = Some(id.clone());
         id
     }
@@ -221,23 +243,22 @@ impl Fold {
             return id.clone();
         }
         let id = format!("system.{}", envelope.seq);
-        let fields = json!({ "role": "system", "done": true, "content": "", "started_at": envelope.ts });
-        self.change(Op::Insert { path: Vec::new(), node: Node::new(id.clone(), fields).to_json() });
+        let fields = fields! { "role": "system", "done": true, "content": "", "started_at": envelope.ts };
+        self.change(Op::Insert { path: Vec::new(), node: Node::new(id.clone(), fields) });
         self.system = Some(id.clone());
         id
     }
 
     fn close_agent_message(&mut self, envelope: &Envelope) {
         if let Some(id) = self.agent.take() {
-            self.change(Op::Set { path: vec![id], fields: object(json!({ "done": true, "ended_at": envelope.ts })) });
+            self.change(Op::Set { path: vec![id], fields: fields! { "done": true, "ended_at": envelope.ts } });
         }
     }
 
     fn done(&mut self, envelope: &Envelope, done: &Done) {
         let id = self.agent_message(envelope);
-        let fields = json!({ "outcome": done.outcome, "reason": done.reason, "exit_code": done.exit_code });
-        let fields = object(fields).into_iter().filter(|(_, value)| !value.is_null()).collect();
-        self.change(Op::Set { path: vec![id], fields });
+        let fields = fields! { "outcome": done.outcome, "reason": done.reason, "exit_code": done.exit_code };
+        self.change(Op::Set { path: vec![id], fields: fields.known() });
         self.close_agent_message(envelope);
         self.turn = None;
         self.set_session("turn", Value::Null);
@@ -271,15 +292,15 @@ impl Fold {
     fn insert_in(&mut self, inside: Path, envelope: &Envelope, make: impl FnOnce(&str) -> Node) -> Path {
         let id = format!("b{}", envelope.seq);
         let node = make(&id);
-        self.change(Op::Insert { path: inside.clone(), node: node.to_json() });
+        self.change(Op::Insert { path: inside.clone(), node });
         let mut path = inside;
         path.push(id);
         path
     }
 
-    fn set(&mut self, key: &Key, fields: Value) {
+    fn set(&mut self, key: &Key, fields: Fields) {
         if let Some(path) = self.places.get(key).cloned() {
-            self.change(Op::Set { path, fields: object(fields) });
+            self.change(Op::Set { path, fields });
         }
     }
 
@@ -289,32 +310,37 @@ impl Fold {
         }
     }
 
-    fn set_root(&mut self, name: &str, value: Value) {
-        let mut fields = Map::new();
-        fields.insert(name.to_owned(), value);
+    fn set_root(&mut self, name: &'static str, value: Value) {
+        let fields = Fields::from_iter([(name.into(), value)]);
         self.change(Op::Set { path: Vec::new(), fields });
     }
 
     fn set_session(&mut self, name: &str, value: Value) {
-        let mut session = self.root.fields.get("session").and_then(Value::as_object).cloned().unwrap_or_default();
-        if value.is_null() {
-            session.remove(name);
-        } else {
-            session.insert(name.to_owned(), value);
+        let mut session = self.root.fields.take("session");
+        if let Value::Object(known) = &mut session {
+            if value.is_null() {
+                known.remove(name);
+            } else {
+                known.insert(name.to_owned(), value);
+            }
         }
-        self.set_root("session", Value::Object(session));
+        self.set_root("session", session);
     }
 
-    fn set_list(&mut self, name: &str, change: impl FnOnce(&mut Vec<Value>)) {
-        let mut list = self.root.fields.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-        change(&mut list);
-        self.set_root(name, Value::Array(list));
+    fn set_list(&mut self, name: &'static str, change: impl FnOnce(&mut Vec<Value>)) {
+        let mut list = self.root.fields.take(name);
+        if let Value::Array(members) = &mut list {
+            change(members);
+        }
+        self.set_root(name, list);
     }
 
     /// The only way the tree changes: by what is also sent.
     fn change(&mut self, op: Op) {
-        self.root.apply(&op);
-        self.ops.push(op);
+        if self.told {
+            self.ops.push(op.clone());
+        }
+        self.root.apply(op);
     }
 }
 

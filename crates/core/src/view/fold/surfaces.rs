@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fold, Key, Op, block, is, object};
+use super::{Fields, Fold, Key, Op, block, fields, is};
 use crate::event::{ComponentUpdate, Envelope, Event, SteerState, Surface};
 use crate::id::TurnId;
 use crate::view::tree::Node;
@@ -11,11 +11,8 @@ impl Fold {
     pub(super) fn session_fact(&mut self, envelope: &Envelope) {
         match &envelope.event {
             Event::SessionReady(ready) => {
-                let known = json!({
-                    "session_id": ready.session_id, "runtime": ready.runtime, "title": ready.title, "cwd": ready.cwd, "model": ready.model,
-                    "mode": ready.mode, "provider_session_id": ready.provider_session_id, "resumed": ready.resumed,
-                });
-                for (name, value) in object(known).into_iter().filter(|(_, value)| !value.is_null()) {
+                // All that it says of the session; why it was not resumed is said once, below.
+                for (name, value) in Fields::of(ready).known().into_iter().filter(|(name, _)| name != "reason") {
                     self.set_session(&name, value);
                 }
                 self.set_session("ended", Value::Null);
@@ -57,8 +54,8 @@ impl Fold {
                 self.note(envelope, "warning", &format!("The agent said something unreadable: {}", unparsed.error));
             }
             Event::Unknown(unknown) => {
-                let fields =
-                    json!({ "type": unknown.kind, "data": serde_json::from_str::<Value>(unknown.data.get()).ok() });
+                let data = serde_json::from_str::<Value>(unknown.data.get()).ok();
+                let fields = fields! { "type": unknown.kind, "data": data };
                 self.insert(envelope, |id| block::block(id, "unknown", envelope, fields));
             }
             _ => {}
@@ -88,9 +85,9 @@ impl Fold {
         }
         let component = json!({ "component_id": update.component_id, "name": update.name, "surface": update.surface, "props": props });
         if self.places.contains_key(&key) {
-            self.set(&key, json!({ "name": update.name, "props": props }));
+            self.set(&key, fields! { "name": update.name, "props": props });
         } else if update.surface == Surface::Chat {
-            let fields = component.clone();
+            let fields = Fields::of(&component);
             self.insert_as(envelope, key, |id| block::block(id, "component", envelope, fields));
         }
         self.set_list("components", |list| {
@@ -105,18 +102,18 @@ impl Fold {
         match &envelope.event {
             Event::ArtifactCreated(created) => {
                 let kind = if created.media_type.starts_with("image/") { "image" } else { "artifact" };
-                let mut fields = object(json!(created));
-                fields.insert("version".to_owned(), json!(1));
-                let fields = Value::Object(fields);
+                let mut fields = Fields::of(created);
+                fields.insert("version", json!(1));
                 self.insert_as(envelope, Key::Artifact(created.artifact_id.clone()), |id| {
                     block::block(id, kind, envelope, fields)
                 });
             }
             Event::ArtifactUpdated(updated) => {
-                let fields = object(json!(updated)).into_iter().filter(|(_, value)| !value.is_null()).collect();
-                self.set(&Key::Artifact(updated.artifact_id.clone()), Value::Object(fields));
+                self.set(&Key::Artifact(updated.artifact_id.clone()), Fields::of(updated).known());
             }
-            Event::ArtifactVersion(version) => self.set(&Key::Artifact(version.artifact_id.clone()), json!(version)),
+            Event::ArtifactVersion(version) => {
+                self.set(&Key::Artifact(version.artifact_id.clone()), Fields::of(version))
+            }
             Event::ArtifactRemoved(removed) => self.remove(&Key::Artifact(removed.artifact_id.clone())),
             _ => {}
         }
@@ -124,19 +121,19 @@ impl Fold {
 
     pub(super) fn status(&mut self, envelope: &Envelope) {
         let Event::Status(status) = &envelope.event else { return };
-        let mut activity = object(json!(status));
-        activity.insert("since".to_owned(), json!(envelope.ts));
-        self.set_root("activity", Value::Object(activity));
+        let mut activity = Fields::of(status);
+        activity.insert("since", json!(envelope.ts));
+        self.set_root("activity", json!(activity));
     }
 
     /// Something worth a line, that is neither the agent's words nor its work.
     pub(super) fn note(&mut self, envelope: &Envelope, level: &str, label: &str) {
-        let fields = json!({ "level": level, "label": label });
+        let fields = fields! { "level": level, "label": label };
         self.insert(envelope, |id| block::block(id, "status", envelope, fields));
     }
 
     /// A block of which a message has one, that later ones replace.
-    pub(super) fn one_per_message(&mut self, envelope: &Envelope, kind: &'static str, fields: Value) {
+    pub(super) fn one_per_message(&mut self, envelope: &Envelope, kind: &'static str, fields: Fields) {
         let message = self.agent_message(envelope);
         let key = Key::Only(message.clone(), kind);
         if self.places.contains_key(&key) {

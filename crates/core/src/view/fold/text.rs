@@ -1,8 +1,6 @@
 //! What the agent says and thinks, and what a message says in all.
 
-use serde_json::json;
-
-use super::{Fold, Key, Node, Op, Path, block, object};
+use super::{Fold, Key, Node, Op, Path, block, fields};
 use crate::event::{Delta, Envelope, Thinking};
 
 impl Fold {
@@ -13,15 +11,15 @@ impl Fold {
                 self.change(Op::Append { path: path.clone(), field: "text".to_owned(), text: delta.text.clone() });
             }
             if delta.done {
-                self.change(Op::Set { path: path.clone(), fields: object(json!({ "done": true })) });
+                self.change(Op::Set { path: path.clone(), fields: fields! { "done": true } });
             }
             path
         } else {
-            let fields = json!({ "text": delta.text, "done": delta.done });
+            let fields = fields! { "text": delta.text, "done": delta.done };
             self.insert_as(envelope, key, |id| block::block(id, "text", envelope, fields))
         };
         if delta.interrupted {
-            self.change(Op::Set { path: path.clone(), fields: object(json!({ "interrupted": true })) });
+            self.change(Op::Set { path: path.clone(), fields: fields! { "interrupted": true } });
         }
         if !delta.text.is_empty() {
             self.content_grew(&path, &delta.text);
@@ -42,7 +40,7 @@ impl Fold {
             Op::Append { path: vec![message_id.clone()], field: "content".to_owned(), text: format!("{glue}{text}") }
         } else {
             let content = content_of(message);
-            Op::Set { path: vec![message_id.clone()], fields: object(json!({ "content": content })) }
+            Op::Set { path: vec![message_id.clone()], fields: fields! { "content": content } }
         };
         self.change(op);
     }
@@ -51,7 +49,7 @@ impl Fold {
         let key = Key::Text(envelope.turn_id.clone(), thinking.block_id.to_string());
         let done = thinking.done == Some(true);
         let Some(path) = self.places.get(&key).cloned() else {
-            let fields = json!({ "text": thinking.text, "done": done, "ended_at": done.then_some(envelope.ts) });
+            let fields = fields! { "text": thinking.text, "done": done, "ended_at": done.then_some(envelope.ts) };
             self.insert_as(envelope, key, |id| block::block(id, "thinking", envelope, fields));
             return;
         };
@@ -59,9 +57,9 @@ impl Fold {
             self.change(Op::Append { path: path.clone(), field: "text".to_owned(), text: thinking.text.clone() });
         }
         if done {
-            let mut fields = object(json!({ "done": true, "ended_at": envelope.ts }));
+            let mut fields = fields! { "done": true, "ended_at": envelope.ts };
             if thinking.interrupted {
-                fields.insert("interrupted".to_owned(), json!(true));
+                fields.insert("interrupted", true.into());
             }
             self.change(Op::Set { path, fields });
         }
@@ -75,7 +73,7 @@ impl Fold {
             let content = content_of(message);
             if content != message.text("content") {
                 let path = vec![message.id.clone()];
-                self.change(Op::Set { path, fields: object(json!({ "content": content })) });
+                self.change(Op::Set { path, fields: fields! { "content": content } });
             }
         }
     }
@@ -84,11 +82,13 @@ impl Fold {
     pub(super) fn final_text(&mut self, envelope: &Envelope, text: &str) {
         let id = self.agent_message(envelope);
         let turn_id = self.turn.clone().map(|turn_id| turn_id.to_string()).unwrap_or_default();
-        let said = self.root.children.iter().any(|message| {
+        // What belongs to the turn stands at the end, with notes in between that belong to none.
+        let of_turn = |message: &&Node| message.text("turn_id") == turn_id || message.text("role") == "system";
+        let said = self.root.children.iter().rev().take_while(of_turn).any(|message| {
             message.text("turn_id") == turn_id && message.text("role") == "agent" && !message.text("content").is_empty()
         });
         if !said && !text.is_empty() {
-            let fields = json!({ "text": text, "done": true });
+            let fields = fields! { "text": text, "done": true };
             let path = self.insert_in(vec![id], envelope, |id| block::block(id, "text", envelope, fields));
             self.content_grew(&path, text);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fold, Key, Op, block, is, object};
+use super::{Fields, Fold, Key, Op, block, fields, is};
 use crate::event::{Envelope, Event, ToolResult, ToolStart};
 
 impl Fold {
@@ -17,7 +17,7 @@ impl Fold {
                 .get(&key)
                 .and_then(|path| self.root.find(path))
                 .and_then(|node| node.fields.get("tool_calls")?.as_u64());
-            self.set(&key, json!({ "tool_calls": calls.unwrap_or(0) + 1 }));
+            self.set(&key, fields! { "tool_calls": calls.unwrap_or(0) + 1 });
         }
         if let Some((envelope, result)) = self.early.remove(&id) {
             let fields = block::tool_result(start, &result, &envelope);
@@ -44,7 +44,7 @@ impl Fold {
                 .get(&key)
                 .and_then(|path| self.root.find(path))
                 .and_then(|node| node.fields.get("file_changes")?.as_u64());
-            self.set(&key, json!({ "file_changes": changes.unwrap_or(0) + 1 }));
+            self.set(&key, fields! { "file_changes": changes.unwrap_or(0) + 1 });
         }
     }
 
@@ -75,7 +75,7 @@ impl Fold {
                 (
                     "",
                     Some(
-                        json!({ "state": state, "reply": resolved.reply, "by": resolved.by, "reason": resolved.reason, "rule": resolved.rule }),
+                        fields! { "state": state, "reply": resolved.reply, "by": resolved.by, "reason": resolved.reason, "rule": resolved.rule },
                     ),
                 )
             }
@@ -84,7 +84,7 @@ impl Fold {
                 (
                     "",
                     Some(
-                        json!({ "state": state, "answers": resolved.answers, "by": resolved.by, "reason": resolved.reason }),
+                        fields! { "state": state, "answers": resolved.answers, "by": resolved.by, "reason": resolved.reason },
                     ),
                 )
             }
@@ -93,7 +93,7 @@ impl Fold {
                 (
                     "",
                     Some(
-                        json!({ "state": state, "value": resolved.value, "by": resolved.by, "reason": resolved.reason }),
+                        fields! { "state": state, "value": resolved.value, "by": resolved.by, "reason": resolved.reason },
                     ),
                 )
             }
@@ -101,7 +101,7 @@ impl Fold {
         };
         if let Some(settled) = settled {
             self.set(&key, settled);
-            self.set(&key, json!({ "ended_at": envelope.ts }));
+            self.set(&key, fields! { "ended_at": envelope.ts });
             self.set_list("asks", |list| list.retain(|ask| !is(ask, "ask_id", &id)));
         } else {
             let path = self.places.get(&key).cloned().unwrap_or_default();
@@ -120,17 +120,17 @@ impl Fold {
                 self.places.insert(Key::Subagent(started.subagent_id.to_string()), path);
             }
             Event::SubagentEnded(ended) => {
-                let fields = json!({
+                let fields = fields! {
                     "status": ended.status, "tool_calls": ended.tool_calls, "file_changes": ended.file_changes, "ended_at": envelope.ts,
-                });
+                };
                 self.set(&Key::Subagent(ended.subagent_id.to_string()), fields);
             }
             Event::BackgroundStarted(started) => {
-                let mut background = object(json!(started));
-                background.insert("started_at".to_owned(), json!(envelope.ts));
-                self.set_list("background", |list| list.push(Value::Object(background)));
+                let mut background = Fields::of(started);
+                background.insert("started_at", json!(envelope.ts));
+                self.set_list("background", |list| list.push(json!(background)));
                 if let Some(tool_use_id) = &started.tool_use_id {
-                    self.set(&Key::Tool(tool_use_id.to_string()), json!({ "status": "background" }));
+                    self.set(&Key::Tool(tool_use_id.to_string()), fields! { "status": "background" });
                 }
             }
             Event::BackgroundEnded(ended) => {
@@ -146,7 +146,9 @@ impl Fold {
                         crate::event::WorkStatus::Failed => "failed",
                         crate::event::WorkStatus::Interrupted => "interrupted",
                     };
-                    let fields = json!({ "status": status, "output": ended.output, "exit_code": ended.exit_code, "blob": ended.blob, "ended_at": envelope.ts });
+                    let fields = fields! {
+                        "status": status, "output": ended.output, "exit_code": ended.exit_code, "blob": ended.blob, "ended_at": envelope.ts,
+                    };
                     self.set(&Key::Tool(tool_use_id.to_owned()), fields);
                 }
             }
