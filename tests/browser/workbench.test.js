@@ -3,36 +3,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { after, test } from 'node:test'
 
-import { Daemon, close, composer, conversation, eventually, open, send } from './support.js'
-
-after(close)
-
-/** Runs a test with a daemon of its own, and checks what must hold for every page. */
-function workbench(name, body) {
-  test(name, async () => {
-    const daemon = await Daemon.start()
-    const pages = []
-    const openPage = async (options) => {
-      const opened = await open(daemon, options)
-      pages.push(opened)
-      return opened.page
-    }
-    try {
-      await body(daemon, openPage)
-      for (const { wrong, elsewhere } of pages) {
-        assert.deepEqual(wrong, [])
-        assert.deepEqual(elsewhere, [])
-      }
-    } finally {
-      for (const { context } of pages) await context.close()
-      await daemon.end()
-    }
-  })
-}
-
-const session = (id) => `#/s/${id}`
+import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
 
 workbench('a newcomer finds somebody to talk to, and sees the whole demo', async (daemon, openPage) => {
   const page = await openPage()

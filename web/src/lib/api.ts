@@ -62,11 +62,15 @@ export const api = {
   asks: () => request<{ asks: Ask[] }>('GET', '/api/asks'),
   sessions: (fields: { archived?: 'true'; q?: string; limit?: number; cursor?: string }) =>
     request<{ sessions: Session[]; next_cursor?: string }>('GET', '/api/sessions' + query(fields)),
+  session: (id: string) => request<Session>('GET', of(id)),
   create: (session_id: string, runtime: string, params: Record<string, string>) =>
     request<Session>('POST', '/api/sessions', { session_id, runtime, params }),
   update: (id: string, fields: { title?: string; model?: string; mode?: string }) =>
     request<Session>('PATCH', of(id), fields),
   archive: (id: string) => request<Session>('DELETE', of(id)),
+  /** Removes it for good: what was said, and the files that belong to it. */
+  purge: (id: string) => request<undefined>('DELETE', of(id) + query({ purge: 'true' })),
+  resume: (id: string) => request<Session>('POST', of(id, '/resume'), {}),
   unarchive: (id: string) => request<Session>('POST', of(id, '/unarchive')),
   fork: (id: string, at_turn?: string) => request<Session>('POST', of(id, '/fork'), at_turn ? { at_turn } : {}),
   rollback: (id: string, turns: number) => request<Session>('POST', of(id, '/rollback'), { turns }),

@@ -4,7 +4,7 @@ import { statusWord, titleOf } from './activity'
 import { api } from './api'
 import { current } from './conversation.svelte'
 import { prefs } from './prefs.svelte'
-import { router, sessionHash } from './route.svelte'
+import { closeTab, router, sessionHash } from './navigation'
 import { sessions } from './sessions.svelte'
 import { ui } from './ui.svelte'
 
@@ -39,9 +39,11 @@ export function commands(): Command[] {
     const archive = async () => {
       await api.archive(id)
       sessions.drop(id)
-      router.go('#/')
+      closeTab(id)
+      if (router.session === id) router.go('#/')
     }
-    list.push({ id: 'archive', name: 'Archive this session', run: archive })
+    if (!conversation.view?.session.archived) list.push({ id: 'archive', name: 'Archive this session', run: archive })
+    list.push({ id: 'close', name: 'Close this tab', hint: 'Alt W', run: () => closeTab(id) })
     list.push({ id: 'copy-id', name: 'Copy the session id', run: () => navigator.clipboard.writeText(id) })
   }
   list.push(

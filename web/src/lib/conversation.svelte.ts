@@ -2,6 +2,7 @@
 
 import { untrack } from 'svelte'
 import { api, asProblem, newId, type Problem, type When } from './api'
+import type { Attachment } from './attachments'
 import { connect, onPageWake, type Connection } from './stream'
 import type { ServerEvent } from './sse'
 import { timings } from './timings.svelte'
@@ -30,6 +31,8 @@ export class Conversation {
   outbox = $state<Outgoing[]>([])
   loadingOlder = $state(false)
   stopping = $state(false)
+  /** What is to be sent with the next message; the words of the draft are kept by the browser. */
+  attachments = $state.raw<Attachment[]>([])
   /** Where the person was reading when the session was left. */
   place: { top: number; following: boolean } = { top: 0, following: true }
   #activation: AbortController | undefined
@@ -61,6 +64,12 @@ export class Conversation {
   deactivate(): void {
     this.#activation?.abort()
     this.#activation = undefined
+    // Who comes back to the end finds it there at once; older pages are asked for again.
+    const view = this.view
+    if (!view || !this.place.following || view.messages.length <= PAGE) return
+    view.messages = view.messages.slice(-PAGE)
+    const first = view.messages[0]
+    if (first) view.before = first.id
   }
 
   retry(): void {

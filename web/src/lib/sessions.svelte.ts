@@ -2,10 +2,18 @@
 // and at once when the open session changes its state.
 
 import { api, asProblem, newId, type Problem } from './api'
+import { router } from './route.svelte'
+import { tabs } from './tabs.svelte'
 import type { Agent, Ask, Session } from './types'
 
 const BUSY_INTERVAL = 2_000
 const QUIET_INTERVAL = 6_000
+/** The newest sessions are asked for again and again; older ones come by page, when they are wanted. */
+const NEWEST = 100
+const PAGE = 100
+const FOUND = 100
+/** How long typing has to rest before the daemon is asked. */
+const TYPING_MS = 150
 
 export interface Group {
   name: 'Needs you' | 'Running' | 'Today' | 'Older' | 'Archived'
@@ -13,7 +21,13 @@ export interface Group {
 }
 
 class Sessions {
-  all = $state.raw<Session[]>([])
+  #newest = $state.raw<Session[]>([])
+  #older = $state.raw<Session[]>([])
+  /** Sessions in tabs that are further back than any page that was asked for. */
+  #far = $state.raw<Session[]>([])
+  /** What the daemon found for the search, and what for. */
+  #found = $state.raw<{ words: string; sessions: Session[] }>({ words: '', sessions: [] })
+  #cursor = $state<string>()
   agents = $state.raw<Agent[]>([])
   asks = $state.raw<Ask[]>([])
   search = $state('')
@@ -21,10 +35,18 @@ class Sessions {
   loaded = $state(false)
   problem = $state.raw<Problem>()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #typing: ReturnType<typeof setTimeout> | undefined
   #round = 0
+  all = $derived(once([...this.#newest, ...this.#older]))
+
+  /** Whether there are sessions beyond those in the list. */
+  get hasMore(): boolean {
+    return this.#cursor !== undefined && !this.search.trim()
+  }
 
   byId(id: string | undefined): Session | undefined {
-    return this.all.find((session) => session.session_id === id)
+    const is = (session: Session) => session.session_id === id
+    return this.all.find(is) ?? this.#far.find(is) ?? this.#found.sessions.find(is)
   }
 
   agent(id: string | undefined): Agent | undefined {
@@ -33,11 +55,12 @@ class Sessions {
 
   get groups(): Group[] {
     const wanted = this.search.trim().toLowerCase()
-    const seen = this.all.filter(
+    const here = this.all.filter(
       (session) =>
         !wanted ||
         `${session.title} ${session.runtime} ${session.cwd ?? ''} ${session.session_id}`.toLowerCase().includes(wanted),
     )
+    const seen = wanted && this.#found.words === wanted ? once([...here, ...this.#found.sessions]) : here
     if (this.archived) return [{ name: 'Archived', sessions: seen }]
     const today = new Date().setHours(0, 0, 0, 0)
     const nameOf = (session: Session): Group['name'] => {
@@ -74,12 +97,14 @@ class Sessions {
   async #poll(): Promise<void> {
     const round = ++this.#round
     try {
-      const [{ sessions }, { asks }] = await Promise.all([
-        api.sessions({ limit: 200, ...(this.archived ? { archived: 'true' as const } : {}) }),
+      const [{ sessions, next_cursor }, { asks }] = await Promise.all([
+        api.sessions({ limit: NEWEST, ...this.#which }),
         api.asks(),
       ])
       if (round !== this.#round) return
-      if (JSON.stringify(sessions) !== JSON.stringify(this.all)) this.all = sessions
+      if (JSON.stringify(sessions) !== JSON.stringify(this.#newest)) this.#newest = sessions
+      if (this.#older.length === 0) this.#cursor = next_cursor
+      void this.#lookFar()
       if (JSON.stringify(asks) !== JSON.stringify(this.asks)) this.asks = asks
       this.problem = undefined
       this.loaded = true
@@ -94,30 +119,101 @@ class Sessions {
     this.#timer = setTimeout(() => void this.#poll(), (busy ? BUSY_INTERVAL : QUIET_INTERVAL) * hidden)
   }
 
+  get #which(): { archived?: 'true' } {
+    return this.archived ? { archived: 'true' } : {}
+  }
+
+  /** Tabs may show sessions that the list does not hold. */
+  async #lookFar(): Promise<void> {
+    const known = new Set(this.all.map((session) => session.session_id))
+    const far = tabs.all.filter((tab) => !known.has(tab.id))
+    const found = await Promise.all(
+      far.map(async ({ id }) => {
+        try {
+          return [await api.session(id)]
+        } catch (error) {
+          // One that was deleted elsewhere has no tab any more.
+          if (asProblem(error).status === 404 && id !== router.session) tabs.close(id)
+          return this.#far.filter((session) => session.session_id === id)
+        }
+      }),
+    )
+    if (JSON.stringify(found.flat()) !== JSON.stringify(this.#far)) this.#far = found.flat()
+  }
+
+  /** The next page of older sessions. */
+  async more(): Promise<void> {
+    const cursor = this.#cursor
+    if (cursor === undefined) return
+    try {
+      const page = await api.sessions({ limit: PAGE, cursor, ...this.#which })
+      if (cursor !== this.#cursor) return
+      this.#older = [...this.#older, ...page.sessions]
+      this.#cursor = page.next_cursor
+      this.problem = undefined
+    } catch (error) {
+      this.problem = asProblem(error)
+    }
+  }
+
+  /** Looks for sessions: at once among those that are here, and with the daemon among all. */
+  find(words: string): void {
+    this.search = words
+    clearTimeout(this.#typing)
+    const wanted = words.trim().toLowerCase()
+    if (wanted) this.#typing = setTimeout(() => void this.#ask(wanted), TYPING_MS)
+  }
+
+  async #ask(words: string): Promise<void> {
+    try {
+      const { sessions } = await api.sessions({ q: words, limit: FOUND, ...this.#which })
+      if (this.search.trim().toLowerCase() === words) this.#found = { words, sessions }
+    } catch {
+      // What is here is still searched, and the list says that the daemon is away.
+    }
+  }
+
   setArchived(archived: boolean): void {
     this.archived = archived
-    this.all = []
+    this.#newest = []
+    this.#older = []
+    this.#cursor = undefined
     this.loaded = false
+    this.find(this.search)
     this.refresh()
   }
 
   async create(runtime: string, params: Record<string, string>): Promise<Session> {
     const session = await api.create(newId(), runtime, params)
-    this.all = [session, ...this.all]
+    this.#newest = [session, ...this.#newest]
     this.refresh()
     return session
   }
 
   /** Shows a change at once; the next answer of the daemon is the truth. */
   put(session: Session): void {
-    this.all = this.all.map((other) => (other.session_id === session.session_id ? session : other))
+    this.#everywhere((other) => [other.session_id === session.session_id ? session : other])
     this.refresh()
   }
 
+  /** Takes a session out of the list. */
   drop(id: string): void {
-    this.all = this.all.filter((other) => other.session_id !== id)
+    this.#everywhere((other) => (other.session_id === id ? [] : [other]))
     this.refresh()
   }
+
+  #everywhere(change: (session: Session) => Session[]): void {
+    this.#newest = this.#newest.flatMap(change)
+    this.#older = this.#older.flatMap(change)
+    this.#far = this.#far.flatMap(change)
+    this.#found = { ...this.#found, sessions: this.#found.sessions.flatMap(change) }
+  }
+}
+
+/** Each session once: the first one of an id is the newest that is known. */
+function once(sessions: Session[]): Session[] {
+  const known = new Set<string>()
+  return sessions.filter(({ session_id }) => !known.has(session_id) && known.add(session_id))
 }
 
 export const sessions = new Sessions()

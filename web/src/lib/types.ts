@@ -36,6 +36,12 @@ export interface Activity {
   since: string
 }
 
+export interface SlashCommand {
+  name: string
+  description?: string
+  hint?: string
+}
+
 export interface View {
   seq: number
   session: {
@@ -50,6 +56,8 @@ export interface View {
     turn?: string
     archived?: boolean
     ended?: { reason: string; message?: string }
+    /** What the agent understands after a slash. */
+    commands?: SlashCommand[]
   }
   messages: Message[]
   asks: { ask_id: string; kind: string; path: string[]; asked_at: string }[]
@@ -69,6 +77,7 @@ export type Part =
 
 export interface Capabilities {
   steer: boolean
+  resume: boolean
   fork: boolean
   rollback: boolean
   compact: boolean

@@ -1,0 +1,35 @@
+// A test of the workbench: a daemon of its own, pages that are signed in to it, and what must hold for every page.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { Daemon, close, open } from './support.js'
+
+export { composer, conversation, eventually, send } from './support.js'
+
+after(close)
+
+/** Runs a test with a daemon of its own, and checks what must hold for every page. */
+export function workbench(name, body) {
+  test(name, async () => {
+    const daemon = await Daemon.start()
+    const pages = []
+    const openPage = async (options) => {
+      const opened = await open(daemon, options)
+      pages.push(opened)
+      return opened.page
+    }
+    try {
+      await body(daemon, openPage)
+      for (const { wrong, elsewhere } of pages) {
+        assert.deepEqual(wrong, [])
+        assert.deepEqual(elsewhere, [])
+      }
+    } finally {
+      for (const { context } of pages) await context.close()
+      await daemon.end()
+    }
+  })
+}
+
+export const session = (id) => `#/s/${id}`
