@@ -90,6 +90,8 @@ export const api = {
     request<unknown>('POST', of(id, `/questions/${encodeURIComponent(ask)}/reject`)),
   interrupt: (id: string, ask: string, value: unknown) =>
     request<unknown>('POST', of(id, `/interrupt/${encodeURIComponent(ask)}`), { value }),
+  callback: (id: string, component: string, action: string, payload: unknown) =>
+    request<unknown>('POST', of(id, `/components/${encodeURIComponent(component)}/callback`), { action, payload }),
   view: (id: string, before: string, messages: number, signal: AbortSignal) =>
     request<View>('GET', of(id, '/view') + query({ messages, before }), undefined, signal),
   events: (id: string, after: number, limit: number) =>

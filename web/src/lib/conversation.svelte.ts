@@ -89,6 +89,7 @@ export class Conversation {
       const { seq, ops } = JSON.parse(data) as { seq: number; ops: Op[] }
       // What is in the view already is never applied again: text is not doubled.
       if (seq <= this.view.seq) return
+      timings.arrived()
       timings.mark('first_event')
       for (const op of ops) {
         apply(this.view, op)

@@ -19,7 +19,7 @@ export function store(name: string, value: unknown): void {
 }
 
 export type Theme = 'system' | 'light' | 'dark'
-export type PanelTab = 'plan' | 'files' | 'inspector'
+export type PanelTab = 'plan' | 'files' | 'canvas' | 'inspector'
 
 const storedTheme = document.documentElement.dataset['theme']
 

@@ -10,6 +10,7 @@ export const STEPS = [
   ['first_text', 'painted', 'Text to paint'],
   ['open', 'shell', 'Open session to shell'],
   ['open', 'messages', 'Open session to messages'],
+  ['open', 'idle', 'Open session to rest'],
 ] as const
 
 type Mark = (typeof STEPS)[number][0] | (typeof STEPS)[number][1]
@@ -17,8 +18,11 @@ type Mark = (typeof STEPS)[number][0] | (typeof STEPS)[number][1]
 /** What each mark begins anew: marks that came before it in an earlier round do not count. */
 const RESETS: Partial<Record<Mark, Mark[]>> = {
   sent: ['accepted', 'first_event', 'first_status', 'first_text', 'painted'],
-  open: ['shell', 'messages'],
+  open: ['shell', 'messages', 'idle'],
 }
+
+/** How often the backlog is told of. */
+const BACKLOG_MS = 1000
 
 /** How long measurements are collected before they are sent together. */
 const COLLECT_MS = 2000
@@ -32,6 +36,7 @@ class Timings {
     const resets = RESETS[mark]
     if (resets) {
       for (const later of resets) delete this.#marks[later]
+      if (mark === 'open') this.backlog = { depth: 0, age: 0, worstDepth: 0, worstAge: 0 }
       this.#marks[mark] = at
     } else if (this.#marks[mark] === undefined) {
       this.#marks[mark] = at
@@ -40,6 +45,34 @@ class Timings {
         if (to === mark && start !== undefined) this.#tell(`${from}_to_${to}`, Math.max(0, at - start))
       }
     }
+  }
+
+  /** Changes that came and are not painted yet. */
+  #unpainted = 0
+  #oldest = 0
+  #told = 0
+  /** The backlog at the last paint, and the worst since the session was opened. */
+  backlog = $state.raw({ depth: 0, age: 0, worstDepth: 0, worstAge: 0 })
+
+  /** A change has come; it waits for the next paint. */
+  arrived(): void {
+    this.#unpainted += 1
+    if (this.#unpainted > 1) return
+    this.#oldest = performance.now()
+    // A page that is not seen is not painted; then there is nothing to measure.
+    if (document.visibilityState === 'hidden') this.#unpainted = 0
+    else requestAnimationFrame(() => setTimeout(() => this.#painted()))
+  }
+
+  #painted(): void {
+    const now = performance.now()
+    const [depth, age] = [this.#unpainted, now - this.#oldest]
+    this.#unpainted = 0
+    const { worstDepth, worstAge } = this.backlog
+    this.backlog = { depth, age, worstDepth: Math.max(depth, worstDepth), worstAge: Math.max(age, worstAge) }
+    if (now - this.#told < BACKLOG_MS) return
+    this.#told = now
+    this.#tell('backlog_age', age)
   }
 
   /** Measurements are for whoever runs the daemon; that they do not arrive is nobody's trouble here. */

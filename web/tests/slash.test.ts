@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { actionsOf, drawingOf, restOf } from '../src/lib/components'
+import { complete, matching, slashWord } from '../src/lib/slash'
+
+const COMMANDS = [
+  { name: '/compact', description: 'Make the history smaller' },
+  { name: 'review', description: 'Look at a change', hint: 'FILE' },
+  { name: 'clear', description: 'Start again, compact or not' },
+]
+
+describe('slash commands', () => {
+  it.each([
+    ['/', 1, ''],
+    ['/rev', 4, 'rev'],
+    ['/review src', 4, 'rev'],
+    ['/review src', 11, undefined],
+    [' /rev', 5, undefined],
+    ['a/b', 3, undefined],
+    ['', 0, undefined],
+  ])('%j at %i', (text, caret, word) => expect(slashWord(text, caret)).toBe(word))
+
+  it('offers what begins so, then what says so, and nothing where there is nothing', () => {
+    const names = (word: string | undefined) => matching(COMMANDS, word).map(({ name }) => name)
+    expect(names('')).toEqual(['compact', 'review', 'clear'])
+    expect(names('COMP')).toEqual(['compact', 'clear'])
+    expect(names('change')).toEqual(['review'])
+    expect(names('nothing')).toEqual([])
+    expect(names(undefined)).toEqual([])
+    expect(matching(undefined, '')).toEqual([])
+  })
+
+  it('puts the command in place of what was typed of it', () => {
+    expect(complete('/rev', 4, { name: '/review' })).toBe('/review ')
+    expect(complete('/rev src', 4, { name: 'review' })).toBe('/review src')
+  })
+})
+
+describe('components', () => {
+  const component = (name: string, props: unknown) => ({ component_id: 'c', name, surface: 'chat', props })
+
+  it.each([
+    [{ actions: ['go'] }, [{ name: 'go', label: 'go' }]],
+    [{ actions: [{ action: 'go', label: 'Go', payload: 1 }, 7, {}] }, [{ name: 'go', label: 'Go', payload: 1 }]],
+    [{ callbacks: { onPick: 'Pick' } }, [{ name: 'onPick', label: 'Pick' }]],
+    [null, []],
+  ])('can be pressed: %j', (props, actions) => expect(actionsOf(component('X', props))).toEqual(actions))
+
+  it.each([
+    ['BarChart', { values: [1, 2] }, 'bars'],
+    ['BarChart', { values: ['a'] }, 'unknown'],
+    ['DataTable', { rows: [{ a: 1 }] }, 'table'],
+    ['ProgressBar', { value: 0.5 }, 'progress'],
+    ['Note', { text: 'hi' }, 'text'],
+    ['Hologram', { depth: 3 }, 'unknown'],
+    ['BarChart', 'no object', 'unknown'],
+  ])('%s %j is drawn as %s', (name, props, kind) => expect(drawingOf(component(name, props)).kind).toBe(kind))
+
+  it('shows the rest as it is', () => {
+    expect(restOf(component('X', { title: 'T', actions: [], depth: 3 }))).toEqual({ depth: 3 })
+  })
+})
