@@ -69,7 +69,6 @@ export class Daemon {
 
   /** A session with a long past, put in as a file: a person says a number, the agent says it too, with some thinking and a tool between. */
   async longSession(id, turns) {
-    const ts = '2026-01-01T00:00:00.000Z'
     const events = [['session_ready', { session_id: id, runtime: 'mock', title: id }]]
     for (let n = 0; n < turns; n++) {
       const turn = `turn_${n}`
@@ -83,6 +82,12 @@ export class Daemon {
         ['done', { outcome: 'completed' }, turn],
       )
     }
+    await this.import(id, events)
+  }
+
+  /** A session whose past is made up: each event is its type, its data, and the turn it belongs to. */
+  async import(id, events) {
+    const ts = '2026-01-01T00:00:00.000Z'
     const header = { turnloom_session: 1, session_id: id, runtime: 'mock', params: { title: id }, created_at: ts, head: events.length }
     const lines = events.map(([type, data, turn_id], at) => ({ seq: at + 1, ts, type, session_id: id, turn_id, data }))
     const response = await fetch(`${this.url}/api/sessions/import`, {
@@ -91,6 +96,17 @@ export class Daemon {
       body: [header, ...lines].map((line) => JSON.stringify(line)).join('\n'),
     })
     if (response.status !== 201) throw new Error(`import: ${response.status} ${await response.text()}`)
+  }
+
+  /** One turn of a made-up past. */
+  static turn(id, events) {
+    return [
+      ['session_ready', { session_id: id, runtime: 'mock', title: id }],
+      ['user_message', { message_id: 'm1', content: [{ type: 'text', text: 'go' }], origin: 'user' }, 't1'],
+      ['turn_started', { message_ids: ['m1'], origin: 'user' }, 't1'],
+      ...events.map(([type, data]) => [type, data, 't1']),
+      ['done', { outcome: 'completed' }, 't1'],
+    ]
   }
 
   async say(id, message) {

@@ -36,6 +36,8 @@ export class Conversation {
   /** Where the person was reading when the session was left. */
   place: { top: number; following: boolean } = { top: 0, following: true }
   #activation: AbortController | undefined
+  /** The words that were sent from here, by message: the daemon's queue shows only their first line. */
+  readonly #words = new Map<string, string>()
 
   constructor(readonly id: string) {}
 
@@ -126,7 +128,9 @@ export class Conversation {
   }
 
   async send(content: string | Part[], when: When): Promise<void> {
-    this.outbox.push({ message_id: newId(), content, when, accepted: false })
+    const message_id = newId()
+    if (typeof content === 'string') this.#words.set(message_id, content)
+    this.outbox.push({ message_id, content, when, accepted: false })
     const outgoing = this.outbox.at(-1)
     if (outgoing) await this.deliver(outgoing)
   }
@@ -143,6 +147,11 @@ export class Conversation {
     } catch (error) {
       outgoing.problem = asProblem(error)
     }
+  }
+
+  /** All of a message that was sent from this page, as long as it has only words. */
+  wordsOf(message_id: string): string | undefined {
+    return this.#words.get(message_id)
   }
 
   discard(outgoing: Outgoing): void {

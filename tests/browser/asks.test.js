@@ -1,0 +1,126 @@
+// What waits for a person: how it is answered, where it is seen, how somebody who looks elsewhere hears of it.
+
+import assert from 'node:assert/strict'
+
+import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+
+workbench('a permission is given for an input that was edited', async (daemon, openPage) => {
+  await daemon.session('edit')
+  await daemon.say('edit', 'permission')
+  const page = await openPage({ hash: session('edit') })
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByLabel('Edited input').fill('rm -rf build/cache')
+  await page.getByRole('button', { name: 'Allow this once' }).click()
+  await conversation(page).getByText('Done, with your rm -rf build/cache.').waitFor()
+})
+
+workbench('a permission is rejected with a reason, by keyboard, and the agent hears it', async (daemon, openPage) => {
+  await daemon.session('reject')
+  const page = await openPage({ hash: session('reject') })
+  await composer(page).waitFor()
+  await daemon.say('reject', 'permission')
+  await page.getByRole('button', { name: /Allow once/ }).waitFor()
+  await conversation(page).focus()
+  await page.keyboard.press('Backspace')
+  await page.getByPlaceholder('Reason for the agent (optional)').fill('the build is still needed')
+  await page.keyboard.press('Enter')
+  await conversation(page).getByText('I did not run it: the build is still needed.').waitFor()
+  await conversation(page).getByText(/Rejected by you/).waitFor()
+})
+
+workbench('A6, an ask counts as settled when the log says so, not when a button was pressed', async (daemon, openPage) => {
+  await daemon.session('honest')
+  await daemon.say('honest', 'permission')
+  const page = await openPage({ hash: session('honest') })
+  const allow = page.getByRole('button', { name: /Allow once/ })
+  await allow.waitFor()
+  await page.route('**/api/sessions/honest/permissions/*', (route) => route.abort())
+  await allow.click()
+  await page.getByText('The daemon does not answer.').first().waitFor()
+  assert.ok(await allow.isVisible(), 'it still waits')
+  const [ask] = (await daemon.call('GET', '/api/asks')).asks
+  await daemon.call('POST', `/api/sessions/honest/permissions/${ask.ask_id}`, { reply: 'once' })
+  await allow.waitFor({ state: 'detached' })
+  // Who decided is said, and it was not this page.
+  const settled = conversation(page).getByText(/Allowed once by/)
+  await settled.waitFor()
+  assert.ok(!(await settled.innerText()).includes('by you'))
+})
+
+workbench('the inbox holds the asks of all sessions, oldest first, and they are answered there', async (daemon, openPage) => {
+  for (const [id, what] of [['ask-a', 'permission'], ['ask-b', 'question'], ['ask-c', 'interrupt']]) {
+    await daemon.session(id)
+    await daemon.say(id, what)
+    await eventually('it asks', async () => (await daemon.call('GET', '/api/asks')).asks.some((ask) => ask.session_id === id))
+  }
+  const page = await openPage({ hash: '#/asks' })
+  const inbox = page.getByRole('main')
+  await eventually('three of them', async () => (await inbox.getByRole('article').count()) === 3)
+  assert.deepEqual(await inbox.getByRole('article').getByRole('link').allInnerTexts(), ['ask-a', 'ask-b', 'ask-c'])
+  const of = (id) => inbox.getByRole('article').filter({ has: page.getByRole('link', { name: id }) })
+  await of('ask-a').getByRole('button', { name: /Allow once/ }).click()
+  await of('ask-b').getByRole('button', { name: /Linen/ }).click()
+  await of('ask-b').getByRole('button', { name: /Weld/ }).click()
+  await of('ask-b').getByRole('button', { name: 'Answer', exact: true }).click()
+  await of('ask-c').getByLabel('Value').fill('"2026-02-03"')
+  await of('ask-c').getByRole('button', { name: 'Answer', exact: true }).click()
+  for (const id of ['ask-a', 'ask-b', 'ask-c']) await daemon.untilIdle(id)
+  await inbox.getByText('Nothing waits for you.').waitFor()
+  assert.match(await daemon.content('ask-b'), /You chose Linen; Weld\./)
+  assert.match(await daemon.content('ask-c'), /You gave me "2026-02-03"\./)
+})
+
+workbench('somebody who looks elsewhere hears of an ask: in the title, in the icon, by a notification, and once', async (daemon, openPage) => {
+  await daemon.session('far')
+  const page = await openPage({ permissions: ['notifications'] })
+  await page.addInitScript(() => {
+    window.notified = []
+    window.Notification = class {
+      static permission = 'granted'
+      static requestPermission = async () => 'granted'
+      constructor(title, options) {
+        window.notified.push([title, options.body])
+      }
+      close() {}
+    }
+    // A page in the background, as far as it can know.
+    Object.defineProperty(document, 'visibilityState', { get: () => window.elsewhere ? 'hidden' : 'visible' })
+  })
+  await page.goto(`${daemon.url}/${session('far')}`)
+  await page.reload()
+  await composer(page).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('notify me')
+  await page.keyboard.press('Enter')
+  await eventually('it was chosen', () => page.evaluate(() => localStorage['turnloom.notify'] === 'true'))
+  await page.evaluate(() => (window.elsewhere = true))
+  await daemon.say('far', 'permission')
+  await eventually('the title counts', async () => (await page.title()) === '(1) far · Turnloom')
+  await eventually('the notification came', async () => (await page.evaluate(() => window.notified.length)) > 0)
+  assert.deepEqual(await page.evaluate(() => window.notified), [['far', 'Run rm -rf build']])
+  assert.match(await page.locator('link[rel=icon]').getAttribute('href'), /^data:image\/svg/)
+  await page.getByRole('button', { name: /Allow once/ }).click()
+  await eventually('the title is quiet again', async () => (await page.title()) === 'far · Turnloom')
+  assert.equal(await page.locator('link[rel=icon]').getAttribute('href'), '/favicon.svg')
+})
+
+workbench('a plan stays in sight: beside the conversation and as a line in the header', async (daemon, openPage) => {
+  await daemon.session('plan')
+  const page = await openPage({ hash: session('plan') })
+  await composer(page).waitFor()
+  await send(page, 'plan')
+  await conversation(page).getByText('All steps are done.').waitFor()
+  await page.getByRole('button', { name: 'Plan: 3 of 3 steps done' }).click()
+  await page.getByRole('tabpanel').getByText('Write and delegate').waitFor()
+})
+
+workbench('a sign-in that ends leads to the sign-in page', async (daemon, openPage) => {
+  await daemon.session('expired')
+  const page = await openPage({ hash: session('expired') })
+  await composer(page).waitFor()
+  // The cookie is gone while the page is open: the next thing it asks for is refused.
+  await page.context().clearCookies()
+  await send(page, 'echo too late')
+  await page.getByText('This browser is not signed in').waitFor()
+  await page.getByText('turnloom open').waitFor()
+})

@@ -1,0 +1,138 @@
+// What a person gives to an agent: words, pictures, files, commands; now, next, or into the running turn.
+
+import assert from 'node:assert/strict'
+
+import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+
+/** The smallest picture there is. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const waiting = (page) => page.getByLabel('Messages that wait')
+
+workbench('a picture is pasted, a text file is attached, and both arrive', async (daemon, openPage) => {
+  await daemon.session('gifts')
+  const page = await openPage({ hash: session('gifts') })
+  await composer(page).waitFor()
+  await composer(page).evaluate((box, data) => {
+    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0))
+    const clipboardData = new DataTransfer()
+    clipboardData.items.add(new File([bytes], 'pixel.png', { type: 'image/png' }))
+    box.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+  }, PIXEL)
+  await page.getByRole('button', { name: 'Remove pixel.png' }).waitFor()
+  const chooser = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'Attach files' }).click()
+  await (await chooser).setFiles([
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('over, under') },
+    { name: 'wrong.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 1, 2]) },
+  ])
+  await page.getByText('wrong.bin is neither text nor an image that agents read.').waitFor()
+  // What is attached stays with its session.
+  await daemon.session('elsewhere')
+  await page.goto(`${daemon.url}/${session('elsewhere')}`)
+  await composer(page).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Remove notes.txt' }).count(), 0)
+  await page.goto(`${daemon.url}/${session('gifts')}`)
+  await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
+  await send(page, 'look at these')
+  await conversation(page).getByRole('article', { name: 'You' }).getByRole('img').waitFor()
+  await conversation(page).getByText('over, under').first().waitFor()
+  await daemon.untilIdle('gifts')
+  const { events } = await daemon.call('GET', '/api/sessions/gifts/events?limit=50')
+  const parts = events.find(({ type }) => type === 'user_message').data.content
+  assert.deepEqual(parts.map(({ type }) => type), ['text', 'image', 'text'])
+})
+
+workbench('A7, queue and steer are two modes with two states: what is queued is edited, moved and taken out, what steers goes into the turn', async (daemon, openPage) => {
+  await daemon.session('busy')
+  const page = await openPage({ hash: session('busy') })
+  await composer(page).waitFor()
+  await send(page, 'hang')
+  await conversation(page).getByText('Waiting.').waitFor()
+  for (const word of ['alpha', 'beta', 'gamma']) {
+    await send(page, `echo ${word}`)
+    await waiting(page).getByText(`echo ${word}`).waitFor()
+  }
+  const order = async () => (await waiting(page).getByRole('listitem').allInnerTexts()).map((text) => /echo \w+/.exec(text)?.[0]).filter(Boolean).join()
+  assert.equal(await order(), 'echo alpha,echo beta,echo gamma')
+  await page.getByRole('button', { name: 'Send earlier: echo gamma' }).click()
+  await eventually('gamma comes before beta', async () => (await order()) === 'echo alpha,echo gamma,echo beta')
+  await page.getByRole('button', { name: 'Remove from the queue: echo beta' }).click()
+  await eventually('beta is gone', async () => (await order()) === 'echo alpha,echo gamma')
+  await page.getByRole('button', { name: 'Edit: echo alpha' }).click()
+  await eventually('alpha is in the composer', async () => (await composer(page).inputValue()) === 'echo alpha')
+  await eventually('and not in the queue', async () => (await order()) === 'echo gamma')
+  await composer(page).fill('echo omega')
+  await composer(page).press('Enter')
+  await eventually('omega waits', async () => (await order()) === 'echo gamma,echo omega')
+
+  await page.getByRole('radio', { name: 'Steer' }).click()
+  await page.getByRole('button', { name: 'Steer', exact: true }).waitFor()
+  await send(page, 'a word into the turn')
+  const steered = async () => (await daemon.call('GET', '/api/sessions/busy/events?limit=200')).events.filter(({ type }) => type === 'steer')
+  await eventually('it went into the turn', async () => (await steered()).some(({ data }) => data.state === 'delivered'))
+  await conversation(page).getByRole('article', { name: 'You' }).getByText('a word into the turn').waitFor()
+  // The turn ends with that, and what waits has its turns.
+  await daemon.untilIdle('busy')
+  const { events } = await daemon.call('GET', '/api/sessions/busy/events?limit=500')
+  assert.ok(!JSON.stringify(events.filter(({ type }) => type === 'queue_changed')).includes('a word into'), 'it was never in the queue')
+  for (const word of ['gamma', 'omega']) await conversation(page).getByRole('article', { name: 'Agent' }).getByText(word).waitFor()
+  assert.equal(await conversation(page).getByText('beta').count(), 0)
+})
+
+workbench('the agent’s own commands are offered after a slash, and nothing where there are none', async (daemon, openPage) => {
+  await daemon.session('slash')
+  const view = await daemon.call('GET', '/api/sessions/slash/view')
+  view.session.commands = [
+    { name: 'review', description: 'Look at a change', hint: 'FILE' },
+    { name: 'rewind', description: 'Go back' },
+    { name: 'compact', description: 'Make the history smaller' },
+  ]
+  const page = await openPage()
+  // The first answer is one of an agent with commands; the mock has none.
+  let first = true
+  await page.route('**/api/sessions/slash/view/stream*', (route) => {
+    if (!first) return route.continue()
+    first = false
+    return route.fulfill({ contentType: 'text/event-stream', body: `id: ${view.seq}\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n` })
+  })
+  await page.goto(`${daemon.url}/${session('slash')}`)
+  await composer(page).waitFor()
+  await composer(page).focus()
+  const menu = page.getByRole('listbox', { name: 'Commands of the agent' })
+  await page.keyboard.type('/re')
+  await menu.waitFor()
+  assert.equal(await menu.getByRole('option').count(), 2)
+  await page.keyboard.press('ArrowDown')
+  await menu.getByRole('option', { name: /rewind/, selected: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await menu.waitFor({ state: 'detached' })
+  await page.keyboard.type('v')
+  await menu.getByRole('option', { name: /review/, selected: true }).waitFor()
+  await page.keyboard.press('Enter')
+  await eventually('the command is written out', async () => (await composer(page).inputValue()) === '/review ')
+  await menu.waitFor({ state: 'detached' })
+  await page.keyboard.type('src/loom.rs')
+  await page.keyboard.press('Enter')
+  await conversation(page).getByText('/review src/loom.rs').first().waitFor()
+
+  await daemon.session('plain')
+  await page.goto(`${daemon.url}/${session('plain')}`)
+  await composer(page).waitFor()
+  await composer(page).fill('/re')
+  assert.equal(await menu.count(), 0)
+})
+
+workbench('a message that could not be sent says why, keeps its words, and is sent once when it is sent again', async (daemon, openPage) => {
+  await daemon.session('lost')
+  const page = await openPage({ hash: session('lost') })
+  await composer(page).waitFor()
+  await page.route('**/api/sessions/lost/message', (route) => route.abort())
+  await send(page, 'echo only once')
+  await page.getByText('The daemon does not answer.').first().waitFor()
+  await page.unroute('**/api/sessions/lost/message')
+  await page.getByRole('button', { name: 'Send again' }).click()
+  await daemon.untilIdle('lost')
+  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('only once').waitFor()
+  assert.equal(await conversation(page).getByRole('article', { name: 'You' }).count(), 1)
+})
