@@ -74,10 +74,11 @@ pub(crate) struct Place {
 impl Place {
     /// For Claude Code.
     pub(crate) fn claude(script: &str) -> Self {
-        Self::claude_with(script, &[])
+        Self::claude_with(script, "", &[])
     }
 
-    pub(crate) fn claude_with(script: &str, more: &[(&str, &str)]) -> Self {
+    /// With more settings, and more in the environment.
+    pub(crate) fn claude_with(script: &str, settings: &str, more: &[(&str, &str)]) -> Self {
         let model = Model::start(script);
         let url = model.server().url();
         let mut env = vec![
@@ -87,7 +88,7 @@ impl Place {
         ];
         env.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
         env.extend(more.iter().filter(|(_, value)| !value.is_empty()));
-        let config = format!("[claude]\nprogram = \"{}\"\n", claude_program().display());
+        let config = format!("[claude]\nprogram = \"{}\"\n{settings}\n", claude_program().display());
         Self::with(&config, &env, model)
     }
 

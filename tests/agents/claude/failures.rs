@@ -49,7 +49,7 @@ fn a_broken_stream_is_begun_anew_and_nothing_is_doubled() {
 #[test]
 fn nobody_is_logged_in() {
     let mut place =
-        Place::claude_with("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]", &[("ANTHROPIC_API_KEY", "")]);
+        Place::claude_with("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]", "", &[("ANTHROPIC_API_KEY", "")]);
     let agents = place.client().get("/api/agents").json();
     let claude = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude").unwrap().clone();
     assert_eq!(claude["version"], "2.1.325");
@@ -63,6 +63,7 @@ fn nobody_is_logged_in() {
 fn nothing_listens_where_the_model_should_be() {
     let mut place = Place::claude_with(
         "[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]",
+        "",
         &[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")],
     );
     let id = place.session("claude", json!({}));

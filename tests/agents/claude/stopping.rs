@@ -186,3 +186,16 @@ fn the_daemon_rests_between_two_turns() {
     assert_eq!(of_kind(&log, "session_ready").last().unwrap()["data"]["resumed"], true);
     place.end();
 }
+
+#[test]
+fn an_agent_without_work_ends_and_comes_back() {
+    let mut place = Place::claude_with(TALK, "idle_seconds = 0", &[]);
+    let id = place.session("claude", json!({}));
+    place.turn(&id, "still there").completed();
+    eventually("the agent ends", || processes_of(&id).is_empty().then_some(()));
+    place.turn(&id, "still there").completed();
+    let log = place.client().log(&id);
+    let resumed: Vec<_> = of_kind(&log, "session_ready").iter().map(|event| event["data"]["resumed"].clone()).collect();
+    assert_eq!(resumed, [json!(null), json!(null), json!(true)]);
+    place.end();
+}

@@ -298,3 +298,17 @@ fn model_and_mode_can_be_changed() {
     refused.is_problem(400, "invalid_request");
     place.end();
 }
+
+#[test]
+fn a_file_is_mentioned_to_the_agent() {
+    let (place, id) = session("[[reply]]\nwhen = { user = \"what is in\" }\nstep = [{ text = \"Cloth.\" }]");
+    std::fs::write(place.dir().join("cloth.txt"), "blue\n").unwrap();
+    let file = place.dir().join("cloth.txt");
+    let parts = json!([{ "type": "text", "text": "what is in" }, { "type": "file", "path": file }]);
+    let answer = place.client().post(&format!("/api/sessions/{id}/message"), &json!({ "message": parts }));
+    assert_eq!(answer.status, 202, "{}", answer.body);
+    place.until_idle(&id).completed();
+    let heard = place.model.server().requests().last().unwrap().heard.join("\n");
+    assert!(heard.contains(&format!("@{}", file.display())), "{heard}");
+    place.end();
+}

@@ -324,3 +324,17 @@ fn any_event() -> impl Strategy<Value = (&'static str, Value)> {
         _ => ("rollback", json!({ "turn_ids": ["t1"], "files_restored": false })),
     })
 }
+
+/// What real agents said.
+#[test]
+fn changes_from_any_cut_give_the_same_view_on_recorded_logs() {
+    use crate::replay::{Recorded, brief, play};
+    use crate::runtime::claude::RecordedClaude;
+    let runtimes: [(&str, fn() -> Box<dyn Recorded>); 1] = [("claude", || Box::new(RecordedClaude::default()))];
+    for (runtime, fresh) in runtimes {
+        for path in brief::recordings(runtime) {
+            let log = play(fresh().as_mut(), &brief::entries(&path));
+            check_cuts(&log, 0..=log.len());
+        }
+    }
+}
