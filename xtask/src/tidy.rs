@@ -62,6 +62,8 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
             continue; // it names what it looks for
         }
         for (number, line) in (1..).zip(text.lines()) {
+            // What stands for a home in recordings is nobody's.
+            let line = &line.replace("/home/user", "");
             if line.contains("\"resolved\": \"http") || places.iter().any(|place| names_a_home(line, place)) {
                 wrong.push(format!("{name}:{number} names a place on somebody's machine or a download address"));
             }
