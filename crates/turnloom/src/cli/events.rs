@@ -97,7 +97,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
 }
 
 /// The width of a line in a pipe.
-const PIPE_WIDTH: usize = 200;
+pub(super) const PIPE_WIDTH: usize = 200;
 
 /// Writes the log as it is now, a page at a time.
 async fn pages(

@@ -20,6 +20,7 @@ mod keyboard;
 mod open;
 mod reference;
 pub mod render;
+mod replay;
 mod run;
 mod send;
 mod sessions;
@@ -84,6 +85,7 @@ enum Command {
     Answer(answer::Args),
     Export(export::Args),
     Import(import::Args),
+    Replay(replay::Args),
     Completions(completions::Args),
 }
 
@@ -124,6 +126,9 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
     if let Command::Completions(args) = &command {
         return completions::run(args, context);
     }
+    if let Command::Replay(args) = &command {
+        return replay::run(args, context);
+    }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if !matches!(command, Command::Up(_)) {
         builder.worker_threads(COMMAND_THREADS);
@@ -144,6 +149,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,
             Command::Import(args) => Box::pin(import::run(args, context)).await,
+            Command::Replay(args) => replay::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }
     });

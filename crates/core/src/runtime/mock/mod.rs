@@ -3,6 +3,7 @@
 
 mod agent;
 mod protocol;
+mod recorded;
 mod scripts;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod wire;
 
 pub use self::agent::{MockAgent, Next};
 pub use self::protocol::MockProtocol;
+pub use self::recorded::RecordedMock;
 use super::Capabilities;
 
 /// The mock can do everything that is in the model.

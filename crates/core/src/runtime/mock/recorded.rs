@@ -1,0 +1,78 @@
+//! How recordings of the mock are read. It repeats no name of a turn, so little has to be made to fit.
+
+use serde_json::Value;
+
+use super::wire::{Do, Given, Say};
+use super::{CAPABILITIES, MockProtocol};
+use crate::command::{AfterAnswer, Answer, Message, Update};
+use crate::event::{Origin, Part};
+use crate::id::MessageId;
+use crate::replay::{Act, Direction, Entry, Recorded};
+use crate::runtime::{Beginning, Capabilities, Protocol};
+
+/// The mock in a recording.
+#[derive(Debug, Default)]
+pub struct RecordedMock;
+
+impl Recorded for RecordedMock {
+    fn runtime(&self) -> &'static str {
+        "mock"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn begin(&mut self, entries: &[Entry]) -> (Box<dyn Protocol>, Beginning) {
+        let opened =
+            entries.iter().filter(|entry| entry.direction == Direction::In).find_map(|entry| read(&entry.line));
+        let beginning = match opened {
+            Some(Do::Open { resume: Some(provider_session_id), .. }) => {
+                Beginning::Resume { provider_session_id, wanted: false }
+            }
+            Some(Do::Open { fork: Some(provider_session_id), .. }) => Beginning::Fork { provider_session_id, at: None },
+            _ => Beginning::Fresh,
+        };
+        (Box::new(MockProtocol::default()), beginning)
+    }
+
+    fn wrote(&mut self, _line: &Value) {}
+
+    fn host(&mut self, line: &Value) -> Vec<Act> {
+        let send = |id: Option<MessageId>, text: String| {
+            Act::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
+        };
+        let act = match read(line) {
+            Some(Do::Prompt { text, .. }) => send(None, text),
+            Some(Do::Steer { message, text }) => send(Some(message), text),
+            Some(Do::Interrupt {}) => Act::Stop,
+            Some(Do::Answer { key, answer }) => Act::Answer { key, answer: given(answer) },
+            Some(Do::SetModel { model }) => Act::Update(Update { model: Some(model), ..Update::default() }),
+            Some(Do::SetMode { mode }) => Act::Update(Update { mode: Some(mode), ..Update::default() }),
+            Some(Do::Compact {}) => Act::Compact,
+            // A replay takes nothing back, and it ends by itself.
+            Some(Do::Open { .. } | Do::Rollback { .. } | Do::Close {}) | None => return Vec::new(),
+        };
+        vec![act]
+    }
+
+    fn agent(&mut self, line: &Value) -> Vec<Value> {
+        // The answer to a wish that the replay did not have.
+        let answers_rollback = matches!(serde_json::from_value(line.clone()), Ok(Say::RolledBack {}));
+        if answers_rollback { Vec::new() } else { vec![line.clone()] }
+    }
+}
+
+fn read(line: &Value) -> Option<Do> {
+    serde_json::from_value(line.clone()).ok()
+}
+
+fn given(answer: Given) -> Answer {
+    match answer {
+        Given::Permission { reply, updated_input, message } => {
+            Answer::Permission { reply, updated_input, message, rule: None, and_then: AfterAnswer::GoOn }
+        }
+        Given::Question { answers } => Answer::Question { answers },
+        Given::Interrupt { value } => Answer::Interrupt { value },
+    }
+}
