@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 #[path = "cli/home.rs"]
 mod home;
+#[path = "cli/recordings.rs"]
+mod recordings;
 
 use home::{DEADLINE, Home, Running, eventually};
 
@@ -57,6 +59,8 @@ fn every_command_explains_itself() {
         "answer",
         "export",
         "import",
+        "record",
+        "replay",
         "completions",
     ];
     let all: Vec<String> = commands.iter().map(|name| home.run(&[name, "--help"]).code(0).out()).collect();

@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Talk to an agent", &["run", "chat"]),
     ("Sessions", &["sessions", "events", "send", "stop", "export", "import"]),
     ("What waits for you", &["asks", "answer"]),
-    ("Recordings", &["replay"]),
+    ("Recordings", &["record", "replay"]),
     ("Your shell", &["completions"]),
 ];
 

@@ -18,6 +18,7 @@ mod help;
 mod import;
 mod keyboard;
 mod open;
+mod record;
 mod reference;
 pub mod render;
 mod replay;
@@ -85,6 +86,7 @@ enum Command {
     Answer(answer::Args),
     Export(export::Args),
     Import(import::Args),
+    Record(record::Args),
     Replay(replay::Args),
     Completions(completions::Args),
 }
@@ -149,6 +151,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,
             Command::Import(args) => Box::pin(import::run(args, context)).await,
+            Command::Record(args) => record::run(args, context).await,
             Command::Replay(args) => replay::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::connect::{self, Purpose, Session};
 use super::failure::Failure;
+use super::record::Recording;
 use super::talk::{Asking, Conversation, Ended};
 use super::{Context, interrupted};
 use crate::client::Client;
@@ -21,6 +22,9 @@ Ctrl-C stops the turn; a second one leaves at once.")]
 pub(super) struct Args {
     #[command(flatten)]
     with: With,
+    /// Write what the session and its agent say to each other to a file, until the session is idle; see `replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// What to say; `-` reads it from stdin
     prompt: String,
 }
@@ -78,6 +82,11 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let connection = context.target.connect(Purpose::Work).await?;
     let ended = async {
         let session = args.with.session(&connection.client).await?;
+        // Before the message, so that the agent has not been started yet.
+        let recording = match &args.record {
+            Some(path) => Some(Recording::begin(&connection.client, &session.session_id, path).await?),
+            None => None,
+        };
         let mut conversation = Conversation::new(
             &context.target,
             &connection.client,
@@ -85,7 +94,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
             args.with.asking(),
             &mut context.terminal,
         )?;
-        conversation.once(&prompt).await
+        match recording {
+            Some(recording) => recording.beside(conversation.once(&prompt)).await,
+            None => conversation.once(&prompt).await,
+        }
     }
     .await;
     if matches!(ended, Ok(Ended::Left)) {

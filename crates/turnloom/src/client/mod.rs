@@ -3,6 +3,7 @@
 
 mod events;
 pub mod sse;
+mod wire;
 
 use std::fmt::Display;
 use std::fmt::Write as _;
@@ -19,6 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use self::events::{Backoff, Events, Received};
+pub use self::wire::Wire;
 
 /// How the daemon writes down who did something.
 const NAME: &str = "cli";

@@ -17,6 +17,7 @@ mod table;
 mod turns;
 mod views;
 mod websocket;
+mod wire;
 
 use std::sync::Arc;
 
@@ -120,8 +121,9 @@ fn router(app: App, config: &Config) -> Router {
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, "last-event-id".parse().unwrap_or(header::ACCEPT)])
         .allow_credentials(true);
     // A stream must leave in the moment it is written.
-    let compress =
-        CompressionLayer::new().compress_when(DefaultPredicate::new().and(NotForContentType::new("text/event-stream")));
+    let compress = CompressionLayer::new().compress_when(
+        DefaultPredicate::new().and(NotForContentType::new(SSE)).and(NotForContentType::new(wire::NDJSON)),
+    );
     routes()
         .router()
         .fallback(not_found)
@@ -248,6 +250,13 @@ fn event_routes() -> Vec<Route> {
         get("/api/sessions/{id}/view/stream", "Changes to the view as they come", views::follow)
             .query::<views::StreamQuery>()
             .answers_as(200, "`snapshot` (unless the client is at the head), then `ops`", SSE),
+        get("/api/sessions/{id}/wire", "What the session and its agent write to each other, from now on", wire::wire)
+            .query::<wire::WireQuery>()
+            .answers_as(
+                200,
+                "One `{\"dir\",\"at_ms\",\"line\"}` per line; a last `{\"error\"}` if you fell behind",
+                wire::NDJSON,
+            ),
         get("/api/ws", "The same over one WebSocket", websocket::upgrade).answers_empty(101, "Upgraded"),
         get("/api/blobs/{blob_id}", "What was too large for an event; takes ranges", blobs::blob)
             .answers_as(200, "All of it", "application/octet-stream")

@@ -160,7 +160,10 @@ impl Session {
                         agent.silent = true;
                     }
                 }
-                Woken::Lines(_) => self.hear(lines.drain(..), at, &mut out),
+                Woken::Lines(_) => {
+                    self.sessions.0.taps.heard(&self.id, &lines);
+                    self.hear(lines.drain(..), at, &mut out);
+                }
                 Woken::Written(Ok(())) => {}
                 // Its exit says why, and it is on its way.
                 Woken::Written(Err(error)) => {
@@ -208,11 +211,14 @@ impl Session {
 
     /// Moves what a protocol wants: bytes to the agent, reports to the machine.
     fn pass_on(&mut self, said: runtime::Output, at: Timestamp, out: &mut Output) {
-        if let Some(agent) = self.agent.as_mut().filter(|_| !said.bytes.is_empty())
-            && let Err(error) = agent.process.input.queue(&said.bytes)
-        {
-            tracing::warn!(session = %self.id, %error, "an agent could not be told something");
-            agent.process.handle.kill();
+        if let Some(agent) = self.agent.as_mut().filter(|_| !said.bytes.is_empty()) {
+            match agent.process.input.queue(&said.bytes) {
+                Ok(()) => self.sessions.0.taps.wrote(&self.id, &said.bytes),
+                Err(error) => {
+                    tracing::warn!(session = %self.id, %error, "an agent could not be told something");
+                    agent.process.handle.kill();
+                }
+            }
         }
         for report in said.reports {
             self.machine.handle(Input::Report(report), at, out);
@@ -239,17 +245,24 @@ impl Session {
         let (Some(first), Some(last)) = (out.facts.first(), out.facts.last()) else { return Ok(()) };
         let (expected_head, at) = (Seq(first.seq.0 - 1), last.ts);
         self.count(&out.facts);
+        let summary = self.machine.state().summary();
+        let came_to_rest = summary.turn.is_none()
+            && summary.queued == 0
+            && out.facts.iter().any(|fact| matches!(fact.event, Event::Done(_)));
         let append = Append {
             session: self.id.clone(),
             epoch: self.epoch,
             expected_head,
             records: out.facts.iter().map(Envelope::encode).collect(),
             blobs: std::mem::take(&mut out.blobs),
-            summary: self.machine.state().summary(),
+            summary,
             at,
             sync: if out.facts.iter().any(must_be_synced) { Sync::Now } else { Sync::Lazy },
         };
         self.sessions.log().append(append).await?;
+        if came_to_rest {
+            self.sessions.0.taps.idle(&self.id);
+        }
         Ok(())
     }
 

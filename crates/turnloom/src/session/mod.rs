@@ -3,6 +3,7 @@
 
 mod actor;
 mod create;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use turnloom_core::id::SessionId;
 use turnloom_core::time::Timestamp;
 
 pub use self::create::{Fork, NewSession};
+pub use self::wire::{FellBehind, Until, Wire};
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
@@ -59,6 +61,7 @@ struct Inner {
     config: Config,
     metrics: Arc<Metrics>,
     awake: Mutex<HashMap<SessionId, mpsc::Sender<Request>>>,
+    taps: wire::Taps,
     /// How many have gone to rest; see [`Sessions::left`].
     departures: AtomicUsize,
     tracker: TaskTracker,
@@ -90,6 +93,7 @@ impl Sessions {
             config,
             metrics,
             awake: Mutex::default(),
+            taps: wire::Taps::default(),
             departures: AtomicUsize::new(0),
             tracker: TaskTracker::new(),
             shutdown: CancellationToken::new(),
