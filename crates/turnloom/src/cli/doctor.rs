@@ -264,12 +264,17 @@ impl Drop for Scratch {
 fn agent(agent: Agent) -> Finding {
     let Agent { id, name, installed, version, problem, fix } = agent;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    // Some problems name the agent themselves.
+    let told = |problem: String| match problem.starts_with(&name) {
+        true => problem,
+        false => format!("{name}{version}: {problem}"),
+    };
     let finding = match (installed, problem) {
         (true, None) => Finding::new(State::Good, &id, format!("{name}{version}")),
-        (true, Some(problem)) => Finding::new(State::Broken, &id, format!("{name}{version}: {problem}")),
+        (true, Some(problem)) => Finding::new(State::Broken, &id, told(problem)),
+        // Nobody needs every agent.
         (false, problem) => {
-            let why = problem.unwrap_or_else(|| "not installed".to_owned());
-            Finding::new(State::Absent, &id, format!("{name}: {why}"))
+            Finding::new(State::Absent, &id, told(problem.unwrap_or_else(|| "not installed".to_owned())))
         }
     };
     match fix {

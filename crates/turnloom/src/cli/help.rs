@@ -7,9 +7,9 @@ use super::Cli;
 const GROUPS: &[(&str, &[&str])] = &[
     ("The daemon", &["up", "open", "doctor"]),
     ("Talk to an agent", &["run", "chat"]),
-    ("Sessions", &["sessions", "events", "send", "stop", "export", "import"]),
+    ("Sessions", &["sessions", "events", "send", "stop", "export", "import", "adopt"]),
     ("What waits for you", &["asks", "answer"]),
-    ("Recordings", &["record", "replay"]),
+    ("Recordings and scripts", &["record", "replay", "scripted"]),
     ("Your shell", &["completions"]),
 ];
 

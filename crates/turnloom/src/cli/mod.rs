@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
+mod adopt;
 mod answer;
 mod answering;
 mod asks;
@@ -23,6 +24,7 @@ mod reference;
 pub mod render;
 mod replay;
 mod run;
+mod scripted;
 mod send;
 mod sessions;
 mod stop;
@@ -86,8 +88,10 @@ enum Command {
     Answer(answer::Args),
     Export(export::Args),
     Import(import::Args),
+    Adopt(adopt::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Scripted(scripted::Args),
     Completions(completions::Args),
 }
 
@@ -151,6 +155,8 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,
             Command::Import(args) => Box::pin(import::run(args, context)).await,
+            Command::Adopt(args) => Box::pin(adopt::run(args, context)).await,
+            Command::Scripted(args) => scripted::run(args, context).await,
             Command::Record(args) => record::run(args, context).await,
             Command::Replay(args) => replay::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),

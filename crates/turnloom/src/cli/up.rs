@@ -9,11 +9,12 @@ use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use turnloom_core::command::{Command, Wish};
 use turnloom_core::id::SessionId;
+use turnloom_scripted::Server;
 
 use super::connect::program;
 use super::failure::Failure;
 use super::render::Ink;
-use super::{Context, browser};
+use super::{Context, browser, scripted};
 use crate::config::{Config, Durability};
 use crate::daemon::{self, Daemon, Options, Token};
 use crate::log::SessionQuery;
@@ -38,6 +39,9 @@ pub(super) struct Args {
     /// Do not create a first session to try things in
     #[arg(long)]
     no_sample: bool,
+    /// Have a session of Claude Code whose model plays a script: the real agent, no key, no network
+    #[arg(long)]
+    demo_claude: bool,
     /// Let everybody on this machine in; only on loopback
     #[arg(long, conflicts_with = "token")]
     no_token: bool,
@@ -72,8 +76,10 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     let mut signals = Signals::new()?;
     let options = options(&args, context)?;
     let daemon = Daemon::start(options).await.map_err(explain)?;
-    let first = if args.no_sample { None } else { make_first_session(&daemon).await? };
-    greet(&daemon, data_given, context)?;
+    // The model of the demo ends with the daemon.
+    let demo = if args.demo_claude { make_demo(&daemon, context).await? } else { None };
+    let first = if args.no_sample || demo.is_some() { None } else { make_first_session(&daemon).await? };
+    greet(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
     if let Some(first) = first {
         // Its agent greets whoever comes; nobody has to wait for it.
         daemon
@@ -91,7 +97,13 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
         () = signals.next() => None,
         error = daemon.failed() => Some(error),
     };
-    let stopping = daemon.stop();
+    let stopping = async {
+        let stopped = daemon.stop().await;
+        if let Some((model, _)) = demo {
+            model.stop().await;
+        }
+        stopped
+    };
     if let Some(error) = failed {
         // What can still be ended in order is; that the log cannot is known.
         drop(stopping.await);
@@ -166,7 +178,18 @@ async fn make_first_session(daemon: &Daemon) -> Result<Option<SessionId>> {
     Ok(Some(id))
 }
 
-fn greet(daemon: &Daemon, data_given: bool, context: &mut Context) -> Result<()> {
+/// The session of the demo and its model; without Claude Code, what to do to have them.
+async fn make_demo(daemon: &Daemon, context: &mut Context) -> Result<Option<(Server, SessionId)>> {
+    match scripted::demo(daemon, &context.target.data).await? {
+        Ok(demo) => Ok(Some(demo)),
+        Err(scripted::NoDemo { problem, fix }) => {
+            context.terminal.failed(&format!("there is no demo with Claude Code: {problem}"), Some(&fix));
+            Ok(None)
+        }
+    }
+}
+
+fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &mut Context) -> Result<()> {
     let look = context.terminal.out;
     let data = context.target.data.display().to_string();
     let program = if data_given { format!("turnloom --data {data}") } else { "turnloom".to_owned() };
@@ -183,12 +206,17 @@ fn greet(daemon: &Daemon, data_given: bool, context: &mut Context) -> Result<()>
         let _ = writeln!(text, "\nAn earlier daemon did not end in order; {sessions} settled.");
     }
     text.push_str("\nTry in another terminal:\n\n");
+    let (talk, whom) = match demo {
+        Some(session) => (format!("chat --session {session}"), "talk to Claude Code, whose model plays a script"),
+        None => (format!("chat --session {FIRST_SESSION}"), "talk to it"),
+    };
+    let widest = talk.len().max(22);
     for (command, what) in [
         ("run \"demo\"", "one turn with the mock agent, with everything there is to see"),
-        ("chat --session try-me", "talk to it"),
+        (talk.as_str(), whom),
         ("events last --follow", "watch the log grow"),
     ] {
-        let _ = writeln!(text, "  {program} {command:<22} {}", look.paint(Ink::Dim, what));
+        let _ = writeln!(text, "  {program} {command:<widest$} {}", look.paint(Ink::Dim, what));
     }
     text.push('\n');
     Ok(context.terminal.data(&text)?)

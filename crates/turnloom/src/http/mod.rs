@@ -5,6 +5,7 @@ mod access;
 mod asks;
 mod assets;
 mod blobs;
+mod conversations;
 mod docs;
 mod events;
 mod extract;
@@ -184,6 +185,13 @@ fn session_routes() -> Vec<Route> {
     vec![
         get("/api/agents", "The runtimes, and whether each is ready", sessions::agents)
             .answers::<sessions::Agents>(200, "All of them"),
+        get(
+            "/api/agents/{runtime}/conversations",
+            "What an agent has stored of a directory by itself, newest first",
+            conversations::list,
+        )
+        .query::<conversations::ConversationsQuery>()
+        .answers::<conversations::Conversations>(200, "Each can be adopted by a new session"),
         post("/api/sessions", "Create a session", sessions::create)
             .body::<sessions::Create>()
             .answers::<sessions::SessionView>(201, "Created")

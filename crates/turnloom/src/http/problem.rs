@@ -85,6 +85,12 @@ impl From<session::Error> for Problem {
             session::Error::Log(error) => error.into(),
             session::Error::UnknownRuntime { .. } => Self::new(StatusCode::BAD_REQUEST, "unknown_runtime", detail),
             session::Error::Conflict(_) => Self::new(StatusCode::CONFLICT, "session_exists", detail),
+            session::Error::ConversationNotFound(_) => {
+                Self::new(StatusCode::NOT_FOUND, "conversation_not_found", detail)
+            }
+            session::Error::ConversationUnreadable(_) => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "conversation_unreadable", detail)
+            }
             session::Error::Invalid(_) => Self::invalid(detail),
             session::Error::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail),
             session::Error::ShuttingDown => Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail),

@@ -101,11 +101,17 @@ pub(super) struct Create {
     /// `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, and what the runtime adds.
     #[serde(default)]
     params: Map<String, Value>,
+    /// A conversation that the agent has stored: the session begins with what was said in it.
+    adopt: Option<String>,
 }
 
 pub(super) async fn create(State(app): State<App>, Body(create): Body<Create>) -> Result<Response, Problem> {
     let id = parse_new_id(create.session_id.as_deref())?;
-    let (row, created) = app.sessions.create(NewSession { id, runtime: create.runtime, params: create.params }).await?;
+    let new = NewSession { id, runtime: create.runtime, params: create.params };
+    let (row, created) = match &create.adopt {
+        Some(conversation) => app.sessions.adopt(new, conversation).await?,
+        None => app.sessions.create(new).await?,
+    };
     let status = match created {
         Created::New => StatusCode::CREATED,
         Created::Exists(_) => StatusCode::OK,

@@ -80,7 +80,7 @@ impl Sessions {
         }
     }
 
-    async fn store_new(
+    pub(super) async fn store_new(
         &self,
         machine: &Machine,
         out: Output,
@@ -151,7 +151,7 @@ impl Sessions {
         }
     }
 
-    fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
+    pub(super) fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
         let own = self.runtime(runtime)?.own_params();
         if let Some(name) =
             params.keys().find(|name| !COMMON_PARAMS.contains(&name.as_str()) && !own.contains(&name.as_str()))
@@ -186,7 +186,7 @@ fn unreadable(error: &turnloom_core::event::Error) -> Error {
 }
 
 /// Randomness for ids, from the operating system by way of a version 7 id.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
     high.rotate_left(32) ^ low
 }

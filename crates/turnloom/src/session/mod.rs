@@ -2,6 +2,7 @@
 //! wants to read one asks the log.
 
 mod actor;
+mod adopt;
 mod create;
 mod wire;
 
@@ -41,6 +42,10 @@ pub enum Error {
     UnknownRuntime { name: String, known: Vec<String> },
     #[error("session {0} exists and was created differently; choose another session_id")]
     Conflict(SessionId),
+    #[error("there is no conversation {0:?}; `turnloom adopt RUNTIME` lists what there is")]
+    ConversationNotFound(String),
+    #[error("{0}")]
+    ConversationUnreadable(String),
     #[error("{0}")]
     Invalid(String),
     #[error("too many requests wait for this session; try again in a second")]
