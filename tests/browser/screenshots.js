@@ -11,8 +11,10 @@ try {
       const name = `${size}-${colorScheme}`
       const id = `Show ${name}`.replace(' ', '-').toLowerCase()
       await daemon.session(id, { title: 'Weave the pattern', model: 'mock-1', mode: 'implement' })
-      const { page, context } = await open(daemon, { hash: `#/s/${id}`, viewport, colorScheme, isMobile: size === 'phone', hasTouch: size === 'phone' })
-      await conversation(page).waitFor()
+      const { page, context } = await open(daemon, { hash: '#/s/try-me', viewport, colorScheme, isMobile: size === 'phone', hasTouch: size === 'phone' })
+      await conversation(page).getByText('I am the mock agent').waitFor()
+      await page.goto(`${daemon.url}/#/s/${id}`)
+      await page.getByRole('heading', { name: 'Weave the pattern' }).waitFor()
       await send(page, 'demo')
       await page.getByRole('button', { name: /Allow once/ }).waitFor()
       await page.waitForTimeout(500) // a picture is taken when motion has ended
