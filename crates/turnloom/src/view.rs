@@ -125,23 +125,18 @@ impl SharedView {
             if record.seq != state.fold.seq().next() {
                 continue;
             }
-            let envelope = record.decode();
+            let Ok(envelope) = record.decode() else {
+                state.fold.miss(record.seq);
+                state.steps.push_back((record.seq, Vec::new()));
+                continue;
+            };
             if record.seq <= unheard {
                 // Steps must not have a gap.
                 state.steps.clear();
-                match envelope {
-                    Ok(envelope) => state.fold.skip(&envelope),
-                    Err(_) => state.fold.miss(record.seq),
-                }
+                state.fold.skip(&envelope);
                 continue;
             }
-            let ops = match envelope {
-                Ok(envelope) => state.fold.step(&envelope),
-                Err(_) => {
-                    state.fold.miss(record.seq);
-                    Vec::new()
-                }
-            };
+            let ops = state.fold.step(&envelope);
             state.steps.push_back((record.seq, ops));
             if state.steps.len() > KEPT_STEPS {
                 state.steps.pop_front();

@@ -112,7 +112,7 @@ impl Fold {
                 self.set(&Key::Artifact(updated.artifact_id.clone()), Fields::of(updated).known());
             }
             Event::ArtifactVersion(version) => {
-                self.set(&Key::Artifact(version.artifact_id.clone()), Fields::of(version))
+                self.set(&Key::Artifact(version.artifact_id.clone()), Fields::of(version));
             }
             Event::ArtifactRemoved(removed) => self.remove(&Key::Artifact(removed.artifact_id.clone())),
             _ => {}
