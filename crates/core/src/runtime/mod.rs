@@ -16,6 +16,7 @@ use crate::event::{
     QuestionRequest, SlashCommand,
 };
 use crate::id::{MessageId, SessionId, SubagentId, TurnId};
+use crate::replay::Recorded;
 use crate::time::Timestamp;
 
 /// What an agent of one runtime can do. A call for something it cannot do is refused, so this must be true.
@@ -276,6 +277,13 @@ pub trait Protocol: Send {
     fn order(&mut self, order: &Order, out: &mut Output);
     fn line(&mut self, line: Line<'_>, out: &mut Output);
 }
+
+/// Makes what reads a recording.
+pub type MakeRecorded = fn() -> Box<dyn Recorded>;
+
+/// Every runtime whose recordings can be played.
+pub const RECORDED: &[(&str, MakeRecorded)] =
+    &[("claude", || Box::new(claude::RecordedClaude::default())), ("mock", || Box::new(mock::RecordedMock))];
 
 /// How much of an unreadable line is kept in the log.
 const UNPARSED_BYTES: usize = 2 * 1024;

@@ -7,9 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use turnloom_core::event::{Envelope, Event};
 use turnloom_core::laws::{self, Ending};
-use turnloom_core::replay::{self, Recorded};
-use turnloom_core::runtime::claude::RecordedClaude;
-use turnloom_core::runtime::mock::RecordedMock;
+use turnloom_core::replay;
+use turnloom_core::runtime::RECORDED;
 
 use super::failure::Failure;
 use super::render::{Medium, count, cut, line, one_line};
@@ -33,16 +32,12 @@ pub(super) struct Args {
     brief: bool,
 }
 
-/// Every runtime whose recordings can be played.
-const RUNTIMES: &[(&str, fn() -> Box<dyn Recorded>)] =
-    &[("claude", || Box::new(RecordedClaude::default())), ("mock", || Box::new(RecordedMock))];
-
 /// How much of an unreadable line is told.
 const TOLD: usize = 160;
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<ExitCode> {
-    let Some((_, recorded)) = RUNTIMES.iter().find(|(name, _)| *name == args.runtime) else {
-        let known: Vec<&str> = RUNTIMES.iter().map(|(name, _)| *name).collect();
+    let Some((_, recorded)) = RECORDED.iter().find(|(name, _)| *name == args.runtime) else {
+        let known: Vec<&str> = RECORDED.iter().map(|(name, _)| *name).collect();
         let what = format!("recordings of {:?} cannot be played", args.runtime);
         return Err(Failure::new(what, format!("there are {}", known.join(", "))).into());
     };
