@@ -9,6 +9,7 @@ use turnloom_core::blob;
 use turnloom_core::session::Limits;
 
 use crate::process::DEFAULT_LINE_LIMIT;
+use crate::roles::RolesConfig;
 use crate::runtime::program::ProgramConfig;
 
 /// The port of the documentation.
@@ -46,6 +47,8 @@ pub struct Config {
     pub linger_seconds: u32,
     /// Claude Code.
     pub claude: ProgramConfig,
+    /// Role files for sub-agents.
+    pub roles: RolesConfig,
 }
 
 /// When an append counts as done.
@@ -76,6 +79,7 @@ impl Default for Config {
             terminate_seconds: 5,
             linger_seconds: 5,
             claude: ProgramConfig::default(),
+            roles: RolesConfig::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod log;
 mod memory;
 pub mod metrics;
 pub mod process;
+pub mod roles;
 pub mod runtime;
 pub mod session;
 pub mod view;

@@ -312,3 +312,17 @@ fn a_file_is_mentioned_to_the_agent() {
     assert!(heard.contains(&format!("@{}", file.display())), "{heard}");
     place.end();
 }
+
+#[test]
+fn a_workspace_to_build_in_gets_roles_for_sub_agents() {
+    let mut place = Place::claude("[[reply]]\nalways = true\nstep = [{ text = \"Yes.\" }]");
+    let own = place.dir().join(".claude/agents/tester.md");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "---\nname: tester\ndescription: mine\n---\nMine.\n").unwrap();
+    let id = place.session("claude", json!({ "mode": "implement", "setting_sources": "project" }));
+    place.turn(&id, "are you there").completed();
+    assert!(place.file(".claude/agents/reviewer.md").is_some());
+    assert!(place.file(".claude/agents/tester.md").unwrap().contains("Mine."), "what was there is left alone");
+    assert!(!place.dir().join(".codex").exists());
+    place.end();
+}

@@ -3,6 +3,7 @@
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
 mod adopt;
+mod agents;
 mod answer;
 mod answering;
 mod asks;
@@ -92,6 +93,7 @@ enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Scripted(scripted::Args),
+    Agents(agents::Args),
     Completions(completions::Args),
 }
 
@@ -159,6 +161,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Scripted(args) => scripted::run(args, context).await,
             Command::Record(args) => record::run(args, context).await,
             Command::Replay(args) => replay::run(&args, context),
+            Command::Agents(args) => agents::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }
     });

@@ -14,6 +14,7 @@ use super::create::PAGE;
 use super::{Answer, Error, Request, Sessions, now};
 use crate::log::{self, Append, BlobRange, Epoch, Log, ReadRange, SessionRow, Sync, Tail};
 use crate::process::{self, Line};
+use crate::roles;
 use crate::runtime::{Running, describe};
 
 /// Wishes handled before the next append. They share its sync; more would make the first of them wait.
@@ -306,8 +307,18 @@ impl Session {
         Ok(())
     }
 
+    /// Where an agent is to build, its sub-agents get roles. That they cannot is no reason not to start.
+    fn prepare_workspace(&self, opening: &Opening) {
+        let config = &self.sessions.0.config.roles;
+        let (Some(cwd), Some(roles::MODE), false) = (&opening.cwd, opening.mode.as_deref(), config.off) else { return };
+        if let Err(error) = roles::prepare(config, self.machine.runtime(), std::path::Path::new(cwd)) {
+            tracing::warn!(session = %self.id, %error, "the workspace could not be prepared");
+        }
+    }
+
     async fn start(&mut self, opening: Opening, after: &mut Output) {
         let sessions = self.sessions.clone();
+        self.prepare_workspace(&opening);
         let started = match sessions.runtime(self.machine.runtime()) {
             Ok(runtime) => runtime.start(&opening, &sessions.0.workshop).await,
             Err(error) => {
