@@ -9,6 +9,8 @@ use std::net::{TcpListener, TcpStream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+#[path = "cli/agents.rs"]
+mod agents;
 #[path = "cli/home.rs"]
 mod home;
 #[path = "cli/recordings.rs"]
@@ -59,8 +61,10 @@ fn every_command_explains_itself() {
         "answer",
         "export",
         "import",
+        "adopt",
         "record",
         "replay",
+        "scripted",
         "completions",
     ];
     let all: Vec<String> = commands.iter().map(|name| home.run(&[name, "--help"]).code(0).out()).collect();
@@ -357,7 +361,9 @@ fn a_reader_may_leave() {
 #[test]
 fn doctor_says_what_is_wrong() {
     let home = Home::new();
-    let config = |port: u16| fs::write(home.0.path().join("config.toml"), format!("port = {port}\n")).unwrap();
+    // Whether this machine has an agent must not matter.
+    let agents = "[claude]\nprogram = \"/nowhere/claude\"\n";
+    let config = |port: u16| fs::write(home.0.path().join("config.toml"), format!("port = {port}\n{agents}")).unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     config(port);

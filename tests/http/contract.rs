@@ -34,6 +34,7 @@ fn the_openapi_document_is_valid_and_complete() {
     for (path, methods) in [
         ("/health", "get"),
         ("/api/agents", "get"),
+        ("/api/agents/{runtime}/conversations", "get"),
         ("/api/sessions", "get post"),
         ("/api/sessions/{id}", "get patch delete"),
         ("/api/sessions/{id}/message", "post"),
@@ -47,6 +48,7 @@ fn the_openapi_document_is_valid_and_complete() {
         ("/api/sessions/{id}/queue", "get patch"),
         ("/api/sessions/{id}/queue/{message_id}", "delete"),
         ("/api/sessions/{id}/events", "get"),
+        ("/api/sessions/{id}/wire", "get"),
         ("/api/blobs/{blob_id}", "get"),
         ("/api/ws", "get"),
         ("/api/asks", "get"),

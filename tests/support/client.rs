@@ -85,7 +85,7 @@ impl Client {
         Answer { status, headers, body: String::from_utf8_lossy(&bytes).into_owned(), bytes }
     }
 
-    pub(super) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
         let given = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         let mut line = |name: &str, value: &str| {

@@ -1,6 +1,9 @@
 //! Conversations the program has stored: a file of entries that form a tree. The branch that ends last is the conversation; the rest was
 //! rewound. Where the files are is not known here.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use serde::Deserialize;
