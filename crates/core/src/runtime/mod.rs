@@ -2,6 +2,7 @@
 //! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
 
 pub mod claude;
+pub mod jsonrpc;
 pub mod mock;
 mod text;
 

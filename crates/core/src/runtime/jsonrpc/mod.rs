@@ -1,0 +1,10 @@
+//! JSON-RPC 2.0 between two peers, one message per line. Pure: lines in, lines out, deadlines as values. What the methods mean is for whoever
+//! owns the peer; there is no transport, no clock and no retry here, and batches are not spoken.
+
+mod message;
+mod peer;
+#[cfg(test)]
+mod tests;
+
+pub use self::message::{Error, Id, Incoming, read};
+pub use self::peer::{Flavor, Heard, Peer};

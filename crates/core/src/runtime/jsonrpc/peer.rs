@@ -1,0 +1,168 @@
+//! What one side remembers: the calls it waits for and the calls it owes an answer to.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::message::{Error, Id, Incoming, read};
+use crate::runtime::Line;
+use crate::time::Timestamp;
+
+/// How much an other side may ask before it gets answers. A peer that asks without end must not fill the memory.
+const MAX_OWED: usize = 4_096;
+
+/// Whether what we send carries `"jsonrpc": "2.0"`. What we read may carry it or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    Versioned,
+    Plain,
+}
+
+/// One side of a conversation. `C` is what the owner wants to remember of a call until it ends.
+#[derive(Debug)]
+pub struct Peer<C> {
+    flavor: Flavor,
+    next_id: i64,
+    waiting: BTreeMap<i64, Waiting<C>>,
+    owed: BTreeSet<Id>,
+    gone: Option<String>,
+}
+
+#[derive(Debug)]
+struct Waiting<C> {
+    call: C,
+    deadline: Option<Timestamp>,
+}
+
+/// What a line turned out to be.
+#[derive(Debug)]
+pub enum Heard<'a, C> {
+    /// A call of ours has ended.
+    Response {
+        call: C,
+        result: Result<&'a str, Error>,
+    },
+    /// The other side wants something and waits for [`Peer::respond`].
+    Request {
+        id: Id,
+        method: Cow<'a, str>,
+        params: &'a str,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: &'a str,
+    },
+    /// An empty line, or an answer that nobody waits for: to a call that was cancelled or is over.
+    Nothing,
+    /// The reason why the line could not be read.
+    Unreadable(String),
+}
+
+impl<C> Peer<C> {
+    pub fn new(flavor: Flavor) -> Self {
+        Self { flavor, next_id: 1, waiting: BTreeMap::new(), owed: BTreeSet::new(), gone: None }
+    }
+
+    /// A line that calls a method, and the id to cancel it by. The call ends in [`hear`](Self::hear), [`expire`](Self::expire) or
+    /// [`close`](Self::close); once.
+    pub fn request(&mut self, method: &str, params: Value, call: C, deadline: Option<Timestamp>) -> (i64, Value) {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.waiting.insert(id, Waiting { call, deadline });
+        (id, self.line([("method", json!(method)), ("id", json!(id)), ("params", params)]))
+    }
+
+    /// A line that tells the other side something. Without `params`, there are none on the wire.
+    pub fn notification(&self, method: &str, params: Option<Value>) -> Value {
+        let params = params.map(|params| ("params", params));
+        self.line([Some(("method", json!(method))), params].into_iter().flatten())
+    }
+
+    /// A line that answers; nothing when the other side does not wait for this.
+    pub fn respond(&mut self, id: &Id, result: Result<Value, Error>) -> Option<Value> {
+        let result = match result {
+            Ok(result) => ("result", result),
+            Err(error) => ("error", json!(error)),
+        };
+        self.owed.remove(id).then(|| self.line([("id", json!(id)), result]))
+    }
+
+    /// Whether the other side waits for an answer to this.
+    pub fn owes(&self, id: &Id) -> bool {
+        self.owed.contains(id)
+    }
+
+    /// The other side no longer wants an answer.
+    pub fn withdraw(&mut self, id: &Id) -> bool {
+        self.owed.remove(id)
+    }
+
+    /// Stops waiting. An answer that still comes is nothing.
+    pub fn cancel(&mut self, id: i64) -> Option<C> {
+        self.waiting.remove(&id).map(|waiting| waiting.call)
+    }
+
+    pub fn hear<'a>(&mut self, line: Line<'a>) -> Heard<'a, C> {
+        match read(line) {
+            Ok(None) => Heard::Nothing,
+            Ok(Some(Incoming::Notification { method, params })) => Heard::Notification { method, params },
+            Ok(Some(Incoming::Request { id, method, params })) => {
+                if self.owed.len() >= MAX_OWED {
+                    return Heard::Unreadable(format!("more than {MAX_OWED} requests wait for an answer"));
+                }
+                self.owed.insert(id.clone());
+                Heard::Request { id, method, params }
+            }
+            Ok(Some(Incoming::Response { id, result })) => {
+                let number = match id {
+                    Some(Id::Number(number)) => Some(number),
+                    // Some peers give numbers back as text.
+                    Some(Id::Text(text)) => text.parse().ok(),
+                    None => None,
+                };
+                match number.and_then(|number| self.waiting.remove(&number)) {
+                    Some(waiting) => Heard::Response { call: waiting.call, result },
+                    None => Heard::Nothing,
+                }
+            }
+            Err(error) => Heard::Unreadable(error),
+        }
+    }
+
+    /// When [`expire`](Self::expire) is wanted next.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.waiting.values().filter_map(|waiting| waiting.deadline).min()
+    }
+
+    /// The calls whose time limit has passed.
+    pub fn expire(&mut self, now: Timestamp) -> Vec<(C, Error)> {
+        let late = |waiting: &Waiting<C>| waiting.deadline.is_some_and(|deadline| deadline <= now);
+        let ids: Vec<i64> = self.waiting.iter().filter(|(_, waiting)| late(waiting)).map(|(id, _)| *id).collect();
+        let ended = ids.into_iter().filter_map(|id| self.waiting.remove(&id));
+        ended.map(|waiting| (waiting.call, Error::new(Error::TIMED_OUT, "no answer came in time"))).collect()
+    }
+
+    /// The other side is gone: everything that waits ends with an error, and nothing is owed any more.
+    pub fn close(&mut self, reason: &str) -> Vec<(C, Error)> {
+        self.owed.clear();
+        self.gone = Some(reason.to_owned());
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_values().map(|waiting| (waiting.call, Error::new(Error::GONE, reason))).collect()
+    }
+
+    /// Why nothing will come any more, once [`close`](Self::close) was called.
+    pub fn gone(&self) -> Option<&str> {
+        self.gone.as_deref()
+    }
+
+    pub fn waiting(&self) -> impl Iterator<Item = &C> {
+        self.waiting.values().map(|waiting| &waiting.call)
+    }
+
+    fn line<'a>(&self, members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+        let version = (self.flavor == Flavor::Versioned).then(|| ("jsonrpc", json!("2.0")));
+        let members = version.into_iter().chain(members);
+        Value::Object(members.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+    }
+}
