@@ -8,7 +8,7 @@ mod entry;
 use serde_json::Value;
 
 pub use self::entry::{Direction, Entry, Error, read};
-use crate::command::{Answer, Command, Message, Update, When, Wish};
+use crate::command::{Answer, Command, Files, Message, Update, When, Wish};
 use crate::event::Envelope;
 use crate::id::{IdSource, SessionId};
 use crate::runtime::{self, Beginning, Capabilities, Line, Opening, Protocol};
@@ -31,8 +31,24 @@ pub enum Act {
     },
     Update(Update),
     Compact,
+    /// Take back this many turns.
+    Rollback(usize),
+    /// The agent's process ends, and another one goes on.
+    Restart(NewAgent),
     /// The agent would have said this to us, because we would have asked.
     Hear(Value),
+}
+
+/// The agent that comes after one that ended.
+pub struct NewAgent {
+    pub protocol: Box<dyn Protocol>,
+    pub beginning: Beginning,
+}
+
+impl std::fmt::Debug for NewAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewAgent").field("beginning", &self.beginning).finish_non_exhaustive()
+    }
 }
 
 /// One runtime's part of a replay. Recordings were made by other hosts than this one, which chose other ids and did other things at other times;
@@ -129,6 +145,15 @@ impl<'a> Player<'a> {
             }
             Act::Update(update) => self.wish(Wish::Update(update)),
             Act::Compact => self.wish(Wish::Compact),
+            Act::Rollback(turns) => self.wish(Wish::Rollback { turns, files: Files::Keep }),
+            Act::Restart(NewAgent { protocol, beginning }) => {
+                self.input(Input::Exited {
+                    exit_code: None,
+                    description: "the recording goes on in another process".to_owned(),
+                });
+                (self.protocol, self.beginning) = (protocol, beginning);
+                self.wish(Wish::Resume { provider_session_id: None });
+            }
             Act::Hear(line) => self.hear(&line),
         }
     }

@@ -2,8 +2,10 @@
 //! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
 
 pub mod claude;
+pub mod codex;
 pub mod jsonrpc;
 pub mod mock;
+pub mod shell;
 mod text;
 
 use schemars::JsonSchema;

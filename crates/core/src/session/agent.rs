@@ -137,6 +137,8 @@ impl Machine {
         };
         let doer = match &event {
             Event::SubagentEnded(ended) => Some(&ended.subagent_id),
+            // One that works in the background may have helpers of its own.
+            Event::SubagentStarted(started) => started.parent_subagent_id.as_ref(),
             _ => subagent_id.as_ref(),
         };
         let in_background = self.state.open.in_background(doer);

@@ -1,0 +1,401 @@
+//! Whatever waits for a person. Each is a request of the server that stays open until it is answered or withdrawn; a request that is not understood
+//! is refused at once, or the turn would hang.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::changes;
+use super::forms::{self, Field};
+use super::opening::ASK_USER;
+use super::protocol::{Call, CodexProtocol};
+use super::wire::{ChangeAsk, CommandAsk, Elicitation, GrantAsk, InputAsk, Resolved, ToolAsk};
+use super::work::ToolKind;
+use crate::command::{AfterAnswer, Answer};
+use crate::event::{PermissionOption, PermissionReply, PermissionRequest, QuestionRequest};
+use crate::id::{SubagentId, ToolUseId};
+use crate::runtime::jsonrpc::{Error, Id};
+use crate::runtime::shell;
+use crate::runtime::{AskRequest, Line, Output, Report, unparsed};
+
+/// The open ones, by the name that the session knows.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    open: BTreeMap<String, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: Id,
+    thread_id: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A command or a change, with the decisions that rules stand for.
+    Decision {
+        rules: Vec<(String, Value)>,
+    },
+    Grant {
+        permissions: Map<String, Value>,
+    },
+    McpTool {
+        rules: Vec<(String, &'static str)>,
+    },
+    Input {
+        ids: Vec<String>,
+    },
+    Form {
+        fields: Vec<Field>,
+    },
+    AskUser {
+        prompts: Vec<String>,
+    },
+}
+
+impl Asks {
+    /// What belongs to a thread whose turn is over is not waited for any more.
+    pub(super) fn forget(&mut self, thread_id: &str) -> Vec<Id> {
+        let gone: Vec<String> =
+            self.open.iter().filter(|(_, open)| open.thread_id == thread_id).map(|(key, _)| key.clone()).collect();
+        gone.iter().filter_map(|key| self.open.remove(key)).map(|open| open.id).collect()
+    }
+}
+
+impl CodexProtocol {
+    pub(super) fn asked(&mut self, id: &Id, method: &str, params: &str, line: Line<'_>, out: &mut Output) {
+        let understood = match method {
+            "item/commandExecution/requestApproval" => read(params).map(|ask| self.command_asked(id, &ask, out)),
+            "item/fileChange/requestApproval" => read(params).map(|ask| self.change_asked(id, &ask, out)),
+            "item/permissions/requestApproval" => read(params).map(|ask| self.grant_asked(id, ask, out)),
+            "item/tool/requestUserInput" => read(params).map(|ask| self.input_asked(id, &ask, out)),
+            "item/tool/call" => read(params).map(|ask| self.tool_asked(id, &ask, out)),
+            "mcpServer/elicitation/request" => read(params).map(|ask| self.elicited(id, &ask, out)),
+            // Known, and of no use without a clock, a key store or an account of this host.
+            "currentTime/read" | "attestation/generate" | "account/chatgptAuthTokens/refresh" => {
+                return self.refuse(id, Error::method_not_found(method), out);
+            }
+            _ => Err("a request that is not known".to_owned()),
+        };
+        if let Err(error) = understood {
+            out.report(unparsed(&format!("codex/{method}"), &error, line));
+            self.refuse(id, Error::method_not_found(method), out);
+        }
+    }
+
+    fn refuse(&mut self, id: &Id, error: Error, out: &mut Output) {
+        if let Some(line) = self.peer.respond(id, Err(error)) {
+            out.write_line(&line);
+        }
+    }
+
+    fn respond(&mut self, id: &Id, result: Value, out: &mut Output) {
+        if let Some(line) = self.peer.respond(id, Ok(result)) {
+            out.write_line(&line);
+        }
+    }
+
+    fn command_asked(&mut self, id: &Id, ask: &CommandAsk, out: &mut Output) {
+        let script = shell::unwrapped(ask.command.as_deref().unwrap_or_default());
+        let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
+        let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];
+        if let Some(words) = ask.proposed_execpolicy_amendment.as_ref().filter(|words| !words.is_empty()) {
+            let decision = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": words } });
+            rules.push((format!("commands that begin with {}", words.join(" ")), decision));
+        }
+        options.extend(
+            rules.iter().map(|(rule, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule))),
+        );
+        options.push(option(PermissionReply::Reject, "Do not allow", None));
+        let mut input = Map::new();
+        input.insert("command".to_owned(), json!(script));
+        input.extend(ask.cwd.as_ref().map(|cwd| ("cwd".to_owned(), json!(cwd))));
+        input.extend(ask.reason.as_ref().map(|reason| ("reason".to_owned(), json!(reason))));
+        input.extend(ask.network_approval_context.as_ref().map(|network| ("network".to_owned(), network.clone())));
+        let request = PermissionRequest {
+            tool_name: "Bash".to_owned(),
+            tool_input: Value::Object(input),
+            title: ask.reason.clone(),
+            options,
+            ..PermissionRequest::default()
+        };
+        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, Kind::Decision { rules }, out);
+    }
+
+    fn change_asked(&mut self, id: &Id, ask: &ChangeAsk, out: &mut Output) {
+        // The request does not say what changes; the item that was started before it does.
+        let item = ask.item_id.as_deref().and_then(|item_id| self.work(&ask.thread_id)?.tools.get(item_id));
+        let changes = match item.map(|tool| &tool.kind) {
+            Some(ToolKind::Change { changes }) => changes.clone(),
+            Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Other) | None => Vec::new(),
+        };
+        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        let rule = format!("changes of {} in this session", paths.join(", "));
+        let request = PermissionRequest {
+            tool_name: "Edit".to_owned(),
+            tool_input: json!({
+                "changes": changes::described(&changes),
+                "diff": changes::diff_of(&changes),
+                "reason": ask.reason,
+                "grant_root": ask.grant_root,
+            }),
+            title: ask.reason.clone(),
+            options: vec![
+                option(PermissionReply::Once, "Allow once", None),
+                option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
+                option(PermissionReply::Reject, "Do not allow", None),
+            ],
+            ..PermissionRequest::default()
+        };
+        let kind = Kind::Decision { rules: vec![(rule, json!("acceptForSession"))] };
+        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, kind, out);
+    }
+
+    fn grant_asked(&mut self, id: &Id, ask: GrantAsk, out: &mut Output) {
+        let rule = "these permissions in this session".to_owned();
+        let request = PermissionRequest {
+            tool_name: "request_permissions".to_owned(),
+            tool_input: json!({ "permissions": ask.permissions, "cwd": ask.cwd, "reason": ask.reason }),
+            title: ask.reason,
+            options: vec![
+                option(PermissionReply::Once, "Allow for this turn", None),
+                option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
+                option(PermissionReply::Reject, "Do not allow", None),
+            ],
+            ..PermissionRequest::default()
+        };
+        let kind = Kind::Grant { permissions: ask.permissions };
+        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, kind, out);
+    }
+
+    fn input_asked(&mut self, id: &Id, ask: &InputAsk, out: &mut Output) {
+        let questions = ask.questions.iter().map(forms::of_codex).collect();
+        let ids = ask.questions.iter().map(|question| question.id.clone()).collect();
+        let request = QuestionRequest { questions, ..QuestionRequest::default() };
+        self.ask_question(id, &ask.thread_id, ask.item_id.as_deref(), request, Kind::Input { ids }, out);
+    }
+
+    fn tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
+        let questions = if ask.tool == ASK_USER { forms::of_tool(&ask.arguments) } else { Vec::new() };
+        if questions.is_empty() {
+            let text = match ask.tool.as_str() {
+                ASK_USER => "`questions` must hold at least one question".to_owned(),
+                other => format!("this host has no tool {other}"),
+            };
+            let result = json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": false });
+            return self.respond(id, result, out);
+        }
+        let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
+        let request = QuestionRequest { questions, ..QuestionRequest::default() };
+        self.ask_question(id, &ask.thread_id, ask.call_id.as_deref(), request, Kind::AskUser { prompts }, out);
+    }
+
+    fn elicited(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
+        // It does not say for which call; it is one of that server's.
+        let of_server = |kind: &ToolKind| matches!(kind, ToolKind::Mcp { server } if *server == ask.server_name);
+        let item_id = self.work(&ask.thread_id).and_then(|work| {
+            let call = work.tools.iter().find(|(_, tool)| of_server(&tool.kind));
+            call.map(|(item_id, _)| item_id.clone())
+        });
+        let meta = |name: &str| ask.meta.get(name);
+        if meta("codex_approval_kind").and_then(Value::as_str) != Some("mcp_tool_call") {
+            let (questions, fields) = forms::of_form(ask);
+            let title = Some(format!("{}: {}", ask.server_name, ask.message));
+            let request = QuestionRequest { questions, title, ..QuestionRequest::default() };
+            return self.ask_question(id, &ask.thread_id, item_id.as_deref(), request, Kind::Form { fields }, out);
+        }
+        let tool = meta("tool_name").or(meta("tool")).and_then(Value::as_str).unwrap_or("tool");
+        let persist = meta("persist").and_then(Value::as_array).cloned().unwrap_or_default();
+        let kept = |word: &str| persist.iter().any(|value| value.as_str() == Some(word));
+        let mut rules = Vec::new();
+        if kept("session") {
+            rules.push((format!("{tool} of {} in this session", ask.server_name), "session"));
+        }
+        if kept("always") {
+            rules.push((format!("{tool} of {} in every session", ask.server_name), "always"));
+        }
+        let always =
+            |(rule, _): &(String, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule));
+        let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
+        options.extend(rules.iter().map(always));
+        options.push(option(PermissionReply::Reject, "Do not allow", None));
+        let request = PermissionRequest {
+            tool_name: format!("mcp__{}__{tool}", ask.server_name),
+            tool_input: meta("tool_params").cloned().unwrap_or_default(),
+            title: Some(ask.message.clone()),
+            options,
+            ..PermissionRequest::default()
+        };
+        self.ask_permission(id, &ask.thread_id, item_id.as_deref(), request, Kind::McpTool { rules }, out);
+    }
+
+    fn ask_permission(
+        &mut self,
+        id: &Id,
+        thread_id: &str,
+        item_id: Option<&str>,
+        request: PermissionRequest,
+        kind: Kind,
+        out: &mut Output,
+    ) {
+        let (subagent_id, tool_use_id) = self.place(thread_id, item_id, out);
+        let request = AskRequest::Permission(PermissionRequest { tool_use_id, ..request });
+        self.ask(id, thread_id, subagent_id, request, kind, out);
+    }
+
+    fn ask_question(
+        &mut self,
+        id: &Id,
+        thread_id: &str,
+        item_id: Option<&str>,
+        request: QuestionRequest,
+        kind: Kind,
+        out: &mut Output,
+    ) {
+        let (subagent_id, tool_use_id) = self.place(thread_id, item_id, out);
+        let request = AskRequest::Question(QuestionRequest { tool_use_id, ..request });
+        self.ask(id, thread_id, subagent_id, request, kind, out);
+    }
+
+    /// Who asks, and about which tool call.
+    fn place(
+        &mut self,
+        thread_id: &str,
+        item_id: Option<&str>,
+        out: &mut Output,
+    ) -> (Option<SubagentId>, Option<ToolUseId>) {
+        let work = self.family.working(thread_id, out);
+        let work = work.unwrap_or(&mut self.main);
+        (work.owner.clone(), item_id.and_then(|item_id| work.tool_id(item_id)))
+    }
+
+    fn ask(
+        &mut self,
+        id: &Id,
+        thread_id: &str,
+        subagent_id: Option<SubagentId>,
+        request: AskRequest,
+        kind: Kind,
+        out: &mut Output,
+    ) {
+        let open = Open { id: id.clone(), thread_id: thread_id.to_owned(), kind };
+        if subagent_id.is_none() && self.turn.is_none() {
+            // Nobody can be asked between turns.
+            let (answer, _) = answer_of(&open.kind, &rejection(&open.kind));
+            return self.respond(id, answer, out);
+        }
+        let key = id.to_string();
+        // After a new connection, what is open is asked again.
+        if self.asks.open.insert(key.clone(), open).is_none() {
+            out.report(Report::Ask { key, subagent_id, request });
+        }
+    }
+
+    pub(super) fn answer(&mut self, key: &str, answer: &Answer, out: &mut Output) {
+        let Some(open) = self.asks.open.remove(key) else { return };
+        let (result, word) = answer_of(&open.kind, answer);
+        self.respond(&open.id, result, out);
+        // Codex has no place for a reason; the model shall hear it all the same.
+        if let Some(word) = word
+            && let Some(name) = self.work(&open.thread_id).and_then(|work| work.turn.clone())
+        {
+            let input = json!([{ "type": "text", "text": word }]);
+            let params = json!({ "threadId": open.thread_id, "expectedTurnId": name, "input": input });
+            self.call("turn/steer", params, Call::Quiet, out);
+        }
+    }
+
+    /// The server does not wait any more. If nobody has answered, it took the question back.
+    pub(super) fn resolved(&mut self, resolved: &Resolved, out: &mut Output) {
+        let Ok(id) = serde_json::from_value::<Id>(resolved.request_id.clone()) else { return };
+        self.peer.withdraw(&id);
+        let key = id.to_string();
+        if self.asks.open.remove(&key).is_some() {
+            out.report(Report::AskWithdrawn { key, reason: "Codex does not wait for it any more".to_owned() });
+        }
+    }
+}
+
+fn rejection(kind: &Kind) -> Answer {
+    match kind {
+        Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } => Answer::Permission {
+            reply: PermissionReply::Reject,
+            updated_input: None,
+            message: None,
+            rule: None,
+            and_then: AfterAnswer::GoOn,
+        },
+        Kind::Input { .. } | Kind::Form { .. } | Kind::AskUser { .. } => Answer::Question { answers: None },
+    }
+}
+
+/// The answer in the form that the request wants, and a word for the model if there is one.
+fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
+    match answer {
+        Answer::Permission { reply, message, rule, and_then, .. } => {
+            let stop = *and_then == AfterAnswer::Stop;
+            let word = message.clone().filter(|_| *reply == PermissionReply::Reject && !stop);
+            (permission_of(kind, *reply, rule.as_deref(), stop), word)
+        }
+        Answer::Question { answers } => {
+            let answers = answers.as_deref();
+            let result = match kind {
+                Kind::Input { ids } => forms::to_codex(ids, answers),
+                Kind::Form { fields } => forms::to_form(fields, answers),
+                Kind::AskUser { prompts } => forms::to_tool(prompts, answers),
+                Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } => {
+                    permission_of(kind, PermissionReply::Reject, None, false)
+                }
+            };
+            (result, None)
+        }
+        Answer::Interrupt { .. } => (permission_of(kind, PermissionReply::Reject, None, false), None),
+    }
+}
+
+fn permission_of(kind: &Kind, reply: PermissionReply, rule: Option<&str>, stop: bool) -> Value {
+    match kind {
+        Kind::Decision { rules } => {
+            let decision = match reply {
+                PermissionReply::Once => json!("accept"),
+                PermissionReply::Always => {
+                    let chosen = rules.iter().find(|(known, _)| Some(known.as_str()) == rule);
+                    chosen.map_or(json!("acceptForSession"), |(_, decision)| decision.clone())
+                }
+                PermissionReply::Reject if stop => json!("cancel"),
+                PermissionReply::Reject => json!("decline"),
+            };
+            json!({ "decision": decision })
+        }
+        Kind::Grant { permissions } => match reply {
+            PermissionReply::Once => json!({ "permissions": permissions, "scope": "turn" }),
+            PermissionReply::Always => json!({ "permissions": permissions, "scope": "session" }),
+            PermissionReply::Reject => json!({ "permissions": {}, "scope": "turn" }),
+        },
+        Kind::McpTool { rules } => {
+            let (action, kept) = match reply {
+                PermissionReply::Once => ("accept", None),
+                PermissionReply::Always => {
+                    let chosen = rules.iter().find(|(known, _)| Some(known.as_str()) == rule);
+                    ("accept", Some(chosen.map_or("session", |(_, word)| word)))
+                }
+                PermissionReply::Reject if stop => ("cancel", None),
+                PermissionReply::Reject => ("decline", None),
+            };
+            json!({ "action": action, "content": null, "_meta": kept.map(|kept| json!({ "persist": kept })) })
+        }
+        Kind::Input { ids } => forms::to_codex(ids, None),
+        Kind::Form { fields } => forms::to_form(fields, None),
+        Kind::AskUser { prompts } => forms::to_tool(prompts, None),
+    }
+}
+
+fn option(reply: PermissionReply, label: &str, rule: Option<&str>) -> PermissionOption {
+    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned) }
+}
+
+fn read<T: DeserializeOwned>(params: &str) -> Result<T, String> {
+    serde_json::from_str(params).map_err(|error| error.to_string())
+}

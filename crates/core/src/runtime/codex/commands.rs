@@ -1,0 +1,78 @@
+//! Commands: what they read, what they print, and those that outlive their turn.
+
+use serde_json::json;
+
+use super::wire::Command;
+use super::work::{ToolKind, Work};
+use crate::event::{BackgroundEnded, ToolProgress, ToolResult, ToolStart, WorkStatus};
+use crate::runtime::Output;
+use crate::runtime::shell::{self, Reading};
+
+const TOOL: &str = "Bash";
+
+impl Work {
+    pub(super) fn command_started(&mut self, command: &Command, out: &mut Output) {
+        if self.tools.contains_key(&command.id) {
+            return;
+        }
+        self.touch(out);
+        let script = shell::unwrapped(&command.line);
+        let kind = ToolKind::Command { process_id: command.process_id.clone(), script: script.clone() };
+        let tool_use_id = self.open_tool(&command.id, kind);
+        let reading = shell::reading(&script);
+        let mut start = ToolStart {
+            tool_use_id,
+            tool: TOOL.to_owned(),
+            input: Some(json!({ "command": script, "cwd": command.cwd })),
+            command: Some(script),
+            ..ToolStart::default()
+        };
+        match reading {
+            Some(Reading::File { path }) => (start.file_path, start.is_file_read) = (Some(path), Some(true)),
+            Some(Reading::List { path }) => start.search_path = path,
+            Some(Reading::Search { pattern, path }) => (start.pattern, start.search_path) = (Some(pattern), path),
+            None => {}
+        }
+        self.say(start, out);
+    }
+
+    /// Streamed output. It may lack its beginning; the end of the command says all of it.
+    pub(super) fn printed(&mut self, item_id: &str, text: String, out: &mut Output) {
+        // Of a command in the background, only the end is told.
+        if let Some(tool_use_id) = self.tool_id(item_id) {
+            self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
+        }
+    }
+
+    pub(super) fn command_completed(&mut self, command: &Command, turn_id: &str, out: &mut Output) {
+        let failed = command.status == "failed" || command.exit_code.is_some_and(|code| code != 0);
+        if let Some(background_id) = self.background.remove(&(turn_id.to_owned(), command.id.clone())) {
+            let status = if failed { WorkStatus::Failed } else { WorkStatus::Completed };
+            let (output, exit_code) = (command.aggregated_output.clone(), command.exit_code);
+            return self.say(BackgroundEnded { background_id, status, output, exit_code, blob: None }, out);
+        }
+        self.command_started(command, out);
+        let Some(tool) = self.tools.remove(&command.id) else { return };
+        let denied = command.status == "declined";
+        let script = match &tool.kind {
+            ToolKind::Command { script, .. } => script.as_str(),
+            ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => "",
+        };
+        let read = match shell::reading(script) {
+            Some(Reading::File { path }) => Some(path),
+            Some(Reading::List { .. } | Reading::Search { .. }) | None => None,
+        };
+        let output = command.aggregated_output.clone().unwrap_or_default();
+        let result = ToolResult {
+            tool_use_id: tool.id,
+            output: if denied && output.is_empty() { "not allowed".to_owned() } else { output },
+            is_error: failed || denied,
+            exit_code: command.exit_code,
+            is_file_read: read.as_ref().map(|_| true),
+            file_path: read,
+            denied: denied.then_some(true),
+            ..ToolResult::default()
+        };
+        self.say(result, out);
+    }
+}

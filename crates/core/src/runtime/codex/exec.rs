@@ -1,0 +1,276 @@
+//! `codex exec --json`: one process per turn, which reads its message from its input and ends with the turn. Nobody can be asked, nothing can be said
+//! meanwhile. The processes are started by a runner in the `turnloom` crate; this tells it what to run and reads what it passes on.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::failure;
+use super::settings::Settings;
+use super::wire::{Item, Tokens, TurnError};
+use super::work::Work;
+use crate::event::{Failure, Outcome, Part, TurnResult, Usage};
+use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Ready, Report, unparsed};
+
+/// What the runner is told, one object per line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Do {
+    Run(Run),
+    /// Stop the process that runs.
+    Interrupt {},
+    /// Nothing more will be run.
+    Exit {},
+}
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub args: Vec<String>,
+    /// What it reads.
+    pub prompt: String,
+}
+
+/// What the runner says when a process has ended, beside what the process said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RunEnd {
+    pub code: Option<i32>,
+    /// The last it wrote to stderr.
+    #[serde(default)]
+    pub stderr: String,
+}
+
+impl RunEnd {
+    /// As a line for the protocol.
+    pub fn line(&self) -> Value {
+        serde_json::json!({ "type": "run.ended", "code": self.code, "stderr": self.stderr })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type")]
+enum Said {
+    #[serde(rename = "thread.started")]
+    ThreadStarted {
+        #[serde(default)]
+        thread_id: String,
+    },
+    #[serde(rename = "turn.started")]
+    TurnStarted {},
+    #[serde(rename = "turn.completed")]
+    TurnCompleted {
+        #[serde(default)]
+        usage: Option<Tokens>,
+    },
+    #[serde(rename = "turn.failed")]
+    TurnFailed {
+        #[serde(default)]
+        error: Option<TurnError>,
+    },
+    #[serde(rename = "item.started")]
+    ItemStarted { item: Value },
+    #[serde(rename = "item.updated")]
+    ItemUpdated { item: Value },
+    #[serde(rename = "item.completed")]
+    ItemCompleted { item: Value },
+    #[serde(rename = "error")]
+    Error {
+        #[serde(default)]
+        message: String,
+    },
+    #[serde(rename = "run.ended")]
+    RunEnded(RunEnd),
+}
+
+/// Speaks with `codex exec` through a runner.
+#[derive(Debug, Default)]
+pub struct ExecProtocol {
+    settings: Settings,
+    instructions: Option<String>,
+    effort: Option<String>,
+    sandbox: Option<String>,
+    thread: Option<String>,
+    work: Work,
+    running: bool,
+    interrupted: bool,
+    turns: u64,
+    /// What the thread had used before this turn. Not known of a thread that is resumed, until a turn has ended.
+    spent: Option<Tokens>,
+    failed: Option<String>,
+}
+
+impl Protocol for ExecProtocol {
+    fn open(&mut self, opening: &Opening, out: &mut Output) {
+        self.settings = Settings::of(opening);
+        let text = |name: &str| opening.params.get(name).and_then(Value::as_str).map(str::to_owned);
+        (self.effort, self.sandbox) = (text("effort"), text("sandbox"));
+        self.instructions.clone_from(&opening.system_prompt);
+        (self.thread, self.spent) = match &opening.beginning {
+            Beginning::Fresh => (None, Some(Tokens::default())),
+            Beginning::Resume { provider_session_id } | Beginning::Fork { provider_session_id, .. } => {
+                (Some(provider_session_id.clone()), None)
+            }
+        };
+        // There is nothing to wait for. A conversation that Codex does not have makes the turn fail; it never begins a new one in silence.
+        let (provider_session_id, resumed) = (self.thread.clone(), self.thread.is_some());
+        out.report(Report::Ready(Box::new(Ready { provider_session_id, resumed, ..Ready::default() })));
+    }
+
+    fn order(&mut self, order: &Order, out: &mut Output) {
+        match order {
+            Order::Prompt { messages, .. } => {
+                let texts = messages.iter().flat_map(|message| &message.content).map(text_of);
+                let prompt = texts.collect::<Vec<_>>().join("\n\n");
+                self.turns += 1;
+                (self.running, self.interrupted, self.failed) = (true, false, None);
+                self.work.begin_turn(&format!("run-{}", self.turns), out);
+                tell(&Do::Run(Run { args: self.arguments(), prompt }), out);
+            }
+            Order::Interrupt => {
+                self.interrupted = true;
+                tell(&Do::Interrupt {}, out);
+            }
+            Order::SetModel { model } => self.settings.model = Some(model.clone()),
+            Order::Configure { settings } => {
+                let text = |name: &str| settings.get(name).and_then(Value::as_str).map(str::to_owned);
+                self.effort = text("effort").or(self.effort.take());
+                self.sandbox = text("sandbox").or(self.sandbox.take());
+            }
+            Order::Rollback(_) => {
+                out.report(Report::RollbackRefused { reason: "`codex exec` cannot go back".to_owned() });
+            }
+            Order::Close => tell(&Do::Exit {}, out),
+            Order::Steer { message, .. } => {
+                let reason = "`codex exec` hears nothing while it runs".to_owned();
+                out.report(Report::SteerRejected { message_id: message.message_id.clone(), reason });
+            }
+            Order::Compact { .. } => self.end(Outcome::Failed, Some("`codex exec` cannot compact".to_owned()), out),
+            Order::Answer { .. } | Order::SetMode { .. } => {}
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Output) {
+        let said = match line {
+            Line::Text(bytes) if bytes.trim_ascii().is_empty() => return,
+            Line::Text(bytes) => serde_json::from_slice::<Said>(bytes).map_err(|error| error.to_string()),
+            Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
+        };
+        if let Err(error) = said.and_then(|said| self.said(said, out)) {
+            out.report(unparsed("codex-exec/stdout", &error, line));
+        }
+    }
+}
+
+impl ExecProtocol {
+    fn arguments(&self) -> Vec<String> {
+        let mut args: Vec<String> = ["exec", "--json", "--skip-git-repo-check"].map(str::to_owned).to_vec();
+        let mut add = |flag: &str, value: Option<String>| {
+            args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        };
+        add("-C", self.settings.cwd.clone());
+        add("-m", self.settings.model.clone());
+        add("-s", self.sandbox.clone());
+        // A JSON string is a TOML string.
+        let set = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("{name}={}", Value::from(value.as_str())))
+        };
+        add("-c", set("model_reasoning_effort", &self.effort));
+        add("-c", set("developer_instructions", &self.instructions));
+        args.extend(self.thread.iter().flat_map(|thread| ["resume".to_owned(), thread.clone()]));
+        args.push("-".to_owned());
+        args
+    }
+
+    fn said(&mut self, said: Said, out: &mut Output) -> Result<(), String> {
+        match said {
+            Said::ThreadStarted { thread_id } => {
+                if self.thread.as_ref() != Some(&thread_id) && !thread_id.is_empty() {
+                    self.thread = Some(thread_id.clone());
+                    let reason = "Codex has named the conversation".to_owned();
+                    out.report(Report::Renamed { provider_session_id: thread_id, reason });
+                }
+            }
+            Said::TurnStarted {} => {}
+            Said::ItemStarted { item } | Said::ItemUpdated { item } => self.work.started(&read(item)?, out),
+            Said::ItemCompleted { item } => {
+                let item: Item = read(item)?;
+                if let Item::Error { message } = &item {
+                    out.report(super::orders::warning(message));
+                }
+                self.work.completed(&item, "", out);
+            }
+            Said::TurnCompleted { usage } => {
+                if let Some(usage) = usage {
+                    let before = self.spent.replace(usage);
+                    out.reports.extend(before.map(|before| Report::from(used(usage, before))));
+                }
+                self.end(Outcome::Completed, None, out);
+            }
+            Said::TurnFailed { error } => {
+                let message = error.map(|error| error.message).or(self.failed.take());
+                self.end(Outcome::Failed, message, out);
+            }
+            Said::Error { message } if message.starts_with("Reconnecting") => {
+                if self.running {
+                    out.report(failure::retrying(&TurnError { message, ..TurnError::default() }));
+                }
+            }
+            Said::Error { message } => self.failed = Some(message),
+            Said::RunEnded(end) => {
+                let stderr = end.stderr.trim();
+                let why = if stderr.is_empty() {
+                    format!("codex exec ended with code {:?}", end.code)
+                } else {
+                    stderr.to_owned()
+                };
+                let message = self.failed.take().unwrap_or(why);
+                self.end(Outcome::Failed, Some(message), out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the running turn, if there is one: the end of the process comes after the end of the turn.
+    fn end(&mut self, outcome: Outcome, message: Option<String>, out: &mut Output) {
+        if !std::mem::take(&mut self.running) {
+            return;
+        }
+        let outcome = if outcome == Outcome::Failed && self.interrupted { Outcome::Interrupted } else { outcome };
+        if let Some((_, text)) = self.work.answer.take().filter(|_| outcome == Outcome::Completed) {
+            out.report(TurnResult { text });
+        }
+        self.work.end_turn(if outcome == Outcome::Completed { "completed" } else { "interrupted" }, out);
+        let failure = (outcome == Outcome::Failed).then(|| {
+            let message = message.unwrap_or_else(|| "codex exec did not say why".to_owned());
+            let failure = failure::of_turn(&TurnError { message, ..TurnError::default() });
+            Failure { retryable: true, ..failure }
+        });
+        out.report(Report::TurnEnded { outcome, reason: None, failure });
+    }
+}
+
+fn used(now: Tokens, before: Tokens) -> Usage {
+    Usage {
+        input_tokens: now.input.saturating_sub(before.input),
+        output_tokens: now.output.saturating_sub(before.output),
+        cached_tokens: Some(now.cached.saturating_sub(before.cached)),
+        reasoning_tokens: Some(now.reasoning.saturating_sub(before.reasoning)),
+        ..Usage::default()
+    }
+}
+
+fn read(item: Value) -> Result<Item, String> {
+    serde_json::from_value(item).map_err(|error| error.to_string())
+}
+
+fn tell(order: &Do, out: &mut Output) {
+    // Strings only, so this always encodes.
+    out.write_line(&serde_json::to_value(order).unwrap_or_default());
+}
+
+fn text_of(part: &Part) -> String {
+    match part {
+        Part::Text { text } => text.clone(),
+        Part::Image { media_type, .. } => format!("[an image, {media_type}, that could not be passed on]"),
+        Part::File { path } => format!("[file {path}]"),
+    }
+}

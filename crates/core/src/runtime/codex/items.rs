@@ -1,0 +1,307 @@
+//! Items as events: what begins and what ends in a thread. Sub-agents and messages of people are not here; they concern more than one thread.
+
+use serde_json::{Value, json};
+
+use super::changes;
+use super::wire::{Change, Collaboration, Item, in_progress};
+use super::work::{Compacting, ToolKind, Work};
+use crate::event::{
+    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, PlanStep, PlanUpdated,
+    StepStatus, Thinking, ToolProgress, ToolResult, ToolStart,
+};
+use crate::runtime::{Output, Voice};
+
+/// The raw thoughts of an item stand in a block of their own, beside their summary.
+pub(super) fn raw(item_id: &str) -> String {
+    format!("{item_id}.raw")
+}
+
+impl Work {
+    pub(super) fn started(&mut self, item: &Item, out: &mut Output) {
+        match item {
+            // Its text comes in pieces; whole, it comes at the end.
+            Item::AgentMessage { .. } | Item::Plan { .. } => self.touch(out),
+            Item::Reasoning { id, .. } => {
+                let known = self.is_open(id) || self.is_waiting();
+                let block_id = self.block(id, Voice::Thinking, out);
+                if !known {
+                    self.say(Thinking { block_id, done: Some(false), ..Thinking::default() }, out);
+                }
+            }
+            Item::CommandExecution(command) => self.command_started(command, out),
+            Item::FileChange { id, changes, .. } => self.change_started(id, changes, out),
+            Item::McpToolCall { id, server, tool, arguments, .. } => {
+                let kind = ToolKind::Mcp { server: server.clone() };
+                self.call_started(id, &format!("mcp__{server}__{tool}"), arguments.clone(), kind, out);
+            }
+            Item::DynamicToolCall { id, namespace, tool, arguments, .. } => {
+                self.call_started(id, &qualified(namespace.as_deref(), tool), arguments.clone(), ToolKind::Other, out);
+            }
+            Item::CollabAgentToolCall(call) => self.collaboration_started(call, out),
+            Item::WebSearch { id, query, action } => {
+                self.call_started(id, "WebSearch", searched(query, action.as_ref()), ToolKind::Other, out);
+            }
+            Item::ImageView { id, path } => self.image_viewed(id, path, out),
+            Item::Sleep { id, duration_ms } => {
+                self.call_started(id, "Sleep", json!({ "duration_ms": duration_ms }), ToolKind::Other, out);
+            }
+            Item::ImageGeneration { id, revised_prompt, .. } => {
+                self.call_started(id, "ImageGeneration", json!({ "prompt": revised_prompt }), ToolKind::Other, out);
+            }
+            Item::FunctionCallOutput { id, name, namespace, .. } => {
+                self.call_started(id, &qualified(namespace.as_deref(), name), Value::Null, ToolKind::Other, out);
+            }
+            Item::ContextCompaction {} => self.compaction_started(out),
+            Item::TodoList { items } => {
+                let step = |done| if done { StepStatus::Done } else { StepStatus::Pending };
+                let steps = items.iter().map(|todo| PlanStep { text: todo.text.clone(), status: step(todo.completed) });
+                let plan = PlanUpdated { steps: steps.collect(), explanation: None };
+                if self.plan.as_ref() != Some(&plan) {
+                    self.plan = Some(plan.clone());
+                    self.say(plan, out);
+                }
+            }
+            Item::EnteredReviewMode { review } => {
+                let evidence = EvidenceChanged {
+                    evidence_id: "review".to_owned(),
+                    kind: "review".to_owned(),
+                    title: format!("Review of {review}"),
+                    status: "running".to_owned(),
+                    detail: None,
+                };
+                self.say(evidence, out);
+            }
+            Item::UserMessage { .. }
+            | Item::SubAgentActivity { .. }
+            | Item::ExitedReviewMode { .. }
+            | Item::HookPrompt {}
+            | Item::Error { .. } => {}
+        }
+    }
+
+    pub(super) fn completed(&mut self, item: &Item, turn_id: &str, out: &mut Output) {
+        match item {
+            Item::AgentMessage { id, text, phase } => {
+                self.whole(id, Voice::Text, text, out);
+                let is_final = phase.as_deref() == Some("final_answer");
+                if is_final || !self.answer.as_ref().is_some_and(|(known, _)| *known) {
+                    self.answer = Some((is_final, text.clone()));
+                }
+            }
+            Item::Plan { id, text } => self.whole(id, Voice::Text, text, out),
+            Item::Reasoning { id, summary, content, text } => {
+                let whole = text.clone().unwrap_or_else(|| summary.join("\n\n"));
+                let thoughts = content.join("\n\n");
+                if self.is_open(&raw(id)) || !thoughts.is_empty() {
+                    self.whole(&raw(id), Voice::Thinking, &thoughts, out);
+                }
+                self.whole(id, Voice::Thinking, &whole, out);
+            }
+            Item::CommandExecution(command) => self.command_completed(command, turn_id, out),
+            Item::FileChange { id, changes, status } => self.change_completed(id, changes, status, out),
+            Item::McpToolCall { id, status, result, error, .. } => {
+                self.started(item, out);
+                let output = match (result, error) {
+                    (_, Some(error)) if !error.is_null() => {
+                        error.get("message").and_then(Value::as_str).map_or_else(|| error.to_string(), str::to_owned)
+                    }
+                    (Some(result), _) => content_of(result.get("content").unwrap_or(result)),
+                    (None, _) => String::new(),
+                };
+                let denied = output.contains("user rejected MCP tool call");
+                self.call_completed(id, output, status == "failed", denied, out);
+            }
+            Item::DynamicToolCall { id, status, content_items, success, .. } => {
+                self.started(item, out);
+                let output = content_items.as_deref().map(|items| content_of(&Value::from(items.to_vec())));
+                let failed = status == "failed" || *success == Some(false);
+                self.call_completed(id, output.unwrap_or_default(), failed, false, out);
+            }
+            Item::CollabAgentToolCall(call) => self.collaboration_completed(call, out),
+            Item::WebSearch { id, query, action } => {
+                self.started(item, out);
+                let output = searched(query, action.as_ref());
+                let output = output.get("query").and_then(Value::as_str).unwrap_or_default().to_owned();
+                self.call_completed(id, output, false, false, out);
+            }
+            Item::ImageView { id, path } => {
+                self.started(item, out);
+                self.call_completed(id, path.clone(), false, false, out);
+            }
+            Item::Sleep { id, duration_ms } => {
+                self.started(item, out);
+                self.call_completed(id, format!("{duration_ms} ms"), false, false, out);
+            }
+            Item::ImageGeneration { id, saved_path, failure, status, .. } => {
+                self.started(item, out);
+                let failed = failure.as_ref().is_some_and(|failure| !failure.is_null()) || status == "failed";
+                self.call_completed(id, saved_path.clone().unwrap_or_default(), failed, false, out);
+            }
+            Item::FunctionCallOutput { id, output, .. } => {
+                self.started(item, out);
+                self.call_completed(id, content_of(output), false, false, out);
+            }
+            Item::ContextCompaction {} => self.compaction_completed(out),
+            Item::ExitedReviewMode { review } => {
+                // A message that says the same follows.
+                self.answer = Some((true, review.clone()));
+                let (evidence_id, kind) = ("review".to_owned(), "review".to_owned());
+                let (title, status) = ("Review".to_owned(), "done".to_owned());
+                self.say(EvidenceChanged { evidence_id, kind, title, status, detail: None }, out);
+            }
+            Item::TodoList { .. } => self.started(item, out),
+            Item::UserMessage { .. }
+            | Item::SubAgentActivity { .. }
+            | Item::EnteredReviewMode { .. }
+            | Item::HookPrompt {}
+            | Item::Error { .. } => {}
+        }
+    }
+
+    /// A word about a tool that runs.
+    pub(super) fn progressed(&mut self, item_id: &str, text: String, out: &mut Output) {
+        if let Some(tool_use_id) = self.tool_id(item_id) {
+            self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
+        }
+    }
+
+    fn call_started(&mut self, item_id: &str, tool: &str, input: Value, kind: ToolKind, out: &mut Output) {
+        if !self.tools.contains_key(item_id) {
+            self.touch(out);
+            let tool_use_id = self.open_tool(item_id, kind);
+            let input = Some(input).filter(|input| !input.is_null());
+            self.say(ToolStart { tool_use_id, tool: tool.to_owned(), input, ..ToolStart::default() }, out);
+        }
+    }
+
+    fn call_completed(&mut self, item_id: &str, output: String, is_error: bool, denied: bool, out: &mut Output) {
+        if let Some(tool) = self.tools.remove(item_id) {
+            let denied = denied.then_some(true);
+            self.say(ToolResult { tool_use_id: tool.id, output, is_error, denied, ..ToolResult::default() }, out);
+        }
+    }
+
+    fn image_viewed(&mut self, item_id: &str, path: &str, out: &mut Output) {
+        if !self.tools.contains_key(item_id) {
+            self.touch(out);
+            let start = ToolStart {
+                tool_use_id: self.open_tool(item_id, ToolKind::Other),
+                tool: "ViewImage".to_owned(),
+                file_path: Some(path.to_owned()),
+                is_file_read: Some(true),
+                ..ToolStart::default()
+            };
+            self.say(start, out);
+        }
+    }
+
+    /// A change begins: when it is asked about or made, or already while it is written.
+    pub(super) fn change_started(&mut self, item_id: &str, changes: &[Change], out: &mut Output) {
+        if let Some(tool) = self.tools.get_mut(item_id) {
+            tool.kind = ToolKind::Change { changes: changes.to_vec() };
+            return;
+        }
+        self.touch(out);
+        let start = ToolStart {
+            tool_use_id: self.open_tool(item_id, ToolKind::Change { changes: changes.to_vec() }),
+            tool: "Edit".to_owned(),
+            input: Some(json!({ "changes": changes::described(changes) })),
+            file_path: changes.first().map(|change| change.path.clone()),
+            ..ToolStart::default()
+        };
+        self.say(start, out);
+    }
+
+    fn change_completed(&mut self, item_id: &str, changes: &[Change], status: &str, out: &mut Output) {
+        self.change_started(item_id, changes, out);
+        let Some(tool) = self.tools.remove(item_id) else { return };
+        let done = !matches!(status, "failed" | "declined");
+        let result = ToolResult {
+            tool_use_id: tool.id,
+            output: if done { changes::listed(changes) } else { format!("not changed: {status}") },
+            is_error: !done,
+            denied: (status == "declined").then_some(true),
+            file_path: changes.first().map(|change| change.path.clone()),
+            diff: changes::diff_of(changes).filter(|_| done),
+            ..ToolResult::default()
+        };
+        self.say(result, out);
+    }
+
+    fn collaboration_started(&mut self, call: &Collaboration, out: &mut Output) {
+        if !self.tools.contains_key(&call.id) {
+            self.touch(out);
+            let start = ToolStart {
+                tool_use_id: self.open_tool(&call.id, ToolKind::Other),
+                tool: call.tool.clone(),
+                input: Some(json!({ "prompt": call.prompt, "agents": call.receiver_thread_ids })),
+                subagent_spawn: (call.tool == "spawnAgent").then_some(true),
+                ..ToolStart::default()
+            };
+            self.say(start, out);
+        }
+    }
+
+    fn collaboration_completed(&mut self, call: &Collaboration, out: &mut Output) {
+        self.collaboration_started(call, out);
+        if in_progress(&call.status) {
+            return;
+        }
+        let said = |state: &Value| {
+            let text = |name: &str| state.get(name).and_then(Value::as_str);
+            text("message").or(text("status")).map(str::to_owned)
+        };
+        let output = call.agents_states.values().filter_map(said).collect::<Vec<_>>().join("\n");
+        self.call_completed(&call.id, output, call.status == "failed", false, out);
+    }
+
+    fn compaction_started(&mut self, out: &mut Output) {
+        // The log knows one compaction at a time, and that is the conversation's own.
+        if self.owner.is_none() && self.compacting.is_none() {
+            self.touch(out);
+            self.compacting = Some(Compacting { tokens_before: self.spending.context() });
+            let trigger = if self.compaction_wanted { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
+            self.say(CompactionStart { trigger }, out);
+        }
+    }
+
+    fn compaction_completed(&mut self, out: &mut Output) {
+        self.compaction_started(out);
+        if let Some(Compacting { tokens_before }) = self.compacting.take() {
+            let tokens_after = self.spending.context();
+            let reason = if self.compaction_wanted { CompactionReason::Manual } else { CompactionReason::Tokens };
+            self.say(CompactionEnd { tokens_before, tokens_after, reason, ..CompactionEnd::default() }, out);
+        }
+    }
+}
+
+fn qualified(namespace: Option<&str>, tool: &str) -> String {
+    namespace.map_or_else(|| tool.to_owned(), |namespace| format!("{namespace}.{tool}"))
+}
+
+/// What a search looks for. It is often known only at the end.
+fn searched(query: &str, action: Option<&Value>) -> Value {
+    let of_action = |name: &str| action.and_then(|action| action.get(name)).and_then(Value::as_str);
+    let query = [Some(query), of_action("query"), of_action("url"), of_action("pattern")];
+    match query.into_iter().flatten().find(|text| !text.is_empty()) {
+        Some(query) => json!({ "query": query }),
+        None => Value::Null,
+    }
+}
+
+/// The text in a list of contents.
+fn content_of(content: &Value) -> String {
+    let one = |part: &Value| match part.get("text").and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => match part.get("type").and_then(Value::as_str) {
+            Some(kind) => format!("[{kind}]"),
+            None => part.to_string(),
+        },
+    };
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(one).collect::<Vec<_>>().join("\n"),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,215 @@
+//! How a conversation begins: hands are shaken, a thread is started, resumed or forked, and what came of it is verified.
+
+use serde_json::{Value, json};
+
+use super::protocol::{Call, CodexProtocol};
+use super::turn::Turn;
+use super::wire::{Initialized, Models, ThreadOpened};
+use crate::event::{ModelChoice, Origin, SlashCommand};
+use crate::runtime::jsonrpc;
+use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
+
+/// The tool that this host serves, so that the model can ask a person in every mode.
+pub(super) const ASK_USER: &str = "ask_user";
+
+/// What comes in between, for nothing: too much, or about something that is not shown.
+const NOT_WANTED: &[&str] = &["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed"];
+
+impl CodexProtocol {
+    pub(super) fn shake_hands(&mut self, out: &mut Output) {
+        let client = json!({ "name": "turnloom", "title": "Turnloom", "version": env!("CARGO_PKG_VERSION") });
+        let capabilities = json!({ "experimentalApi": true, "optOutNotificationMethods": NOT_WANTED });
+        let params = json!({ "clientInfo": client, "capabilities": capabilities });
+        self.call("initialize", params, Call::Initialize, out);
+    }
+
+    pub(super) fn shook_hands(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        match result {
+            Ok(result) => {
+                let hello: Initialized = serde_json::from_str(result).unwrap_or_default();
+                // `turnloom/0.166.0 (Debian 12; x86_64) ...`
+                let version = hello.user_agent.split_once('/').and_then(|(_, rest)| rest.split_whitespace().next());
+                self.version = version.map(str::to_owned);
+                out.write_line(&self.peer.notification("initialized", None));
+                self.call("model/list", json!({}), Call::Models, out);
+                self.open_thread(out);
+            }
+            Err(error) => Self::start_failed(&error, out),
+        }
+    }
+
+    fn open_thread(&mut self, out: &mut Output) {
+        let mut params = self.settings.of_thread();
+        let method = match &self.beginning {
+            Beginning::Fresh => {
+                if self.serves_ask_user {
+                    params.insert("dynamicTools".to_owned(), json!([ask_user()]));
+                }
+                "thread/start"
+            }
+            Beginning::Resume { provider_session_id } => {
+                params.insert("threadId".to_owned(), json!(provider_session_id));
+                params.insert("excludeTurns".to_owned(), json!(true));
+                "thread/resume"
+            }
+            Beginning::Fork { provider_session_id, at } => {
+                params.insert("threadId".to_owned(), json!(provider_session_id));
+                params.insert("excludeTurns".to_owned(), json!(true));
+                if let Some(at) = at {
+                    params.insert("lastTurnId".to_owned(), json!(at));
+                }
+                "thread/fork"
+            }
+        };
+        self.call(method, Value::Object(params), Call::Open, out);
+    }
+
+    pub(super) fn thread_opened(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        let opened: Result<ThreadOpened, String> = match result {
+            Ok(result) => serde_json::from_str(result).map_err(|error| error.to_string()),
+            Err(error) if self.beginning == Beginning::Fresh || is_taken(&error) => {
+                return Self::start_failed(&error, out);
+            }
+            Err(error) => Err(error.message),
+        };
+        let opened = match opened {
+            Ok(opened) if !opened.thread.id.is_empty() => opened,
+            other => {
+                let reason = other.err().unwrap_or_else(|| "Codex did not name the thread".to_owned());
+                if self.beginning == Beginning::Fresh {
+                    return Self::start_failed(&jsonrpc::Error::new(0, reason), out);
+                }
+                // It does not have the conversation. A new one is better than none, and the log says so.
+                (self.beginning, self.not_resumed) = (Beginning::Fresh, Some(reason));
+                return self.open_thread(out);
+            }
+        };
+        self.verify(&opened);
+        self.thread = Some(opened.thread.id.clone());
+        self.model = opened.model.or(opened.thread.model);
+        if let Some(title) = self.title.take() {
+            self.call("thread/name/set", json!({ "threadId": opened.thread.id, "name": title }), Call::Quiet, out);
+        }
+        self.opened = true;
+        if opened.thread.status.kind == "active" {
+            // The server outlived whoever began this turn; what comes of it is heard from here on.
+            self.turn = Some(Turn { joined: true, ..Turn::default() });
+        }
+        self.maybe_ready(out);
+    }
+
+    /// What was asked for must be what came.
+    fn verify(&mut self, opened: &ThreadOpened) {
+        let other_cwd = match (&self.settings.cwd, opened.cwd.as_ref().or(opened.thread.cwd.as_ref())) {
+            (Some(wanted), Some(given)) if wanted.trim_end_matches('/') != given.trim_end_matches('/') => Some(given),
+            _ => None,
+        };
+        self.resumed = match &self.beginning {
+            Beginning::Fresh => false,
+            Beginning::Resume { provider_session_id } => opened.thread.id == *provider_session_id,
+            Beginning::Fork { provider_session_id, .. } => {
+                opened.thread.forked_from_id.as_ref() == Some(provider_session_id)
+            }
+        };
+        if self.beginning != Beginning::Fresh && !self.resumed {
+            self.not_resumed = Some(format!("Codex went on with the thread {} instead", opened.thread.id));
+        }
+        if let Some(cwd) = other_cwd {
+            let reason = format!("Codex works in {cwd}");
+            self.not_resumed =
+                Some(self.not_resumed.take().map_or(reason.clone(), |known| format!("{known}; {reason}")));
+        }
+    }
+
+    pub(super) fn models_known(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        let models: Option<Models> = result.ok().and_then(|result| serde_json::from_str(result).ok());
+        let choices = models.map(|models| {
+            let shown = models.data.into_iter().filter(|model| !model.hidden && !model.id.is_empty());
+            shown
+                .map(|model| ModelChoice { id: model.id, name: model.display_name, description: model.description })
+                .collect()
+        });
+        (self.models, self.asked_models) = (choices, true);
+        self.maybe_ready(out);
+    }
+
+    fn maybe_ready(&mut self, out: &mut Output) {
+        if !self.opened || !self.asked_models || self.is_ready {
+            return;
+        }
+        self.is_ready = true;
+        let ready = Ready {
+            provider_session_id: self.thread.clone(),
+            resumed: self.resumed,
+            reason: self.not_resumed.take(),
+            model: self.model.clone(),
+            mode: None,
+            version: self.version.clone(),
+            commands: Some(commands()),
+            models: self.models.take(),
+        };
+        out.report(Report::Ready(Box::new(ready)));
+        if self.turn.is_some() {
+            out.report(Report::TurnStarted { origin: Origin::Agent });
+        }
+    }
+
+    fn start_failed(error: &jsonrpc::Error, out: &mut Output) {
+        let (code, fix) = if is_taken(error) {
+            (
+                "conversation_in_use",
+                "close the other program that has this conversation open, then send the message again",
+            )
+        } else {
+            ("agent_start_failed", "run `turnloom doctor`, then send the message again")
+        };
+        out.report(Report::StartFailed(StartFailure {
+            message: format!("Codex could not open the conversation: {}", error.message),
+            code: code.to_owned(),
+            fix: Some(fix.to_owned()),
+        }));
+    }
+}
+
+/// Another process writes this thread. A copy would split the conversation in two.
+fn is_taken(error: &jsonrpc::Error) -> bool {
+    error.message.contains("active writer")
+}
+
+fn commands() -> Vec<SlashCommand> {
+    let command = |name: &str, description: &str, hint: Option<&str>| SlashCommand {
+        name: name.to_owned(),
+        description: Some(description.to_owned()),
+        hint: hint.map(str::to_owned),
+    };
+    vec![
+        command("review", "Review the changes that are not committed", Some("what to look at")),
+        command("compact", "Make the conversation shorter", None),
+    ]
+}
+
+fn ask_user() -> Value {
+    json!({
+        "type": "function",
+        "name": ASK_USER,
+        "description": "Ask the person you work for, and wait for the answer. Use it when a decision is theirs and cannot be guessed.",
+        "inputSchema": {
+            "type": "object",
+            "required": ["questions"],
+            "properties": { "questions": { "type": "array", "minItems": 1, "items": {
+                "type": "object",
+                "required": ["question"],
+                "properties": {
+                    "question": { "type": "string" },
+                    "header": { "type": "string", "description": "One or two words" },
+                    "options": { "type": "array", "items": {
+                        "type": "object",
+                        "required": ["label"],
+                        "properties": { "label": { "type": "string" }, "description": { "type": "string" } },
+                    } },
+                    "multiple": { "type": "boolean", "description": "More than one option may be chosen" },
+                },
+            } } },
+        },
+    })
+}

@@ -1,0 +1,263 @@
+//! What the session wants, as requests.
+
+use serde_json::{Map, Value, json};
+
+use super::protocol::{Call, CodexProtocol};
+use super::turn::Turn;
+use super::wire::{Page, Turn as WireTurn};
+use crate::event::{EvidenceChanged, Outcome, Part};
+use crate::id::TurnId;
+use crate::runtime::jsonrpc;
+use crate::runtime::{Order, Output, Prompt, Report, RollbackOrder};
+
+/// How many turns are looked at at a time.
+const PAGE: u64 = 100;
+
+impl CodexProtocol {
+    pub(super) fn carry_out(&mut self, order: &Order, out: &mut Output) {
+        match order {
+            Order::Prompt { turn_id, messages } => self.prompt(turn_id, messages, out),
+            Order::Steer { message, .. } => self.steer(message.clone(), out),
+            Order::Interrupt => self.interrupt(out),
+            Order::Answer { key, answer } => self.answer(key, answer, out),
+            Order::SetModel { model } => self.settings.set_model(model),
+            Order::SetMode { mode } => {
+                if let Err(reason) = self.settings.set_mode(mode) {
+                    out.report(warning(&reason));
+                }
+            }
+            Order::Compact { turn_id } => self.compact(turn_id, out),
+            Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
+            Order::Rollback(order) => self.roll_back(order, out),
+            Order::Close => self.close(out),
+        }
+    }
+
+    fn prompt(&mut self, turn_id: &TurnId, messages: &[Prompt], out: &mut Output) {
+        let Some(thread_id) = self.thread.clone() else { return };
+        let slash = messages.first().and_then(slash_command);
+        self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
+        match slash {
+            Some(("review", "")) => {
+                let params = json!({ "threadId": thread_id, "target": { "type": "uncommittedChanges" } });
+                self.call("review/start", params, Call::StartTurn, out);
+            }
+            Some(("review", instructions)) => {
+                let target = json!({ "type": "custom", "instructions": instructions });
+                self.call("review/start", json!({ "threadId": thread_id, "target": target }), Call::StartTurn, out);
+            }
+            Some(("compact", "")) => {
+                self.main.compaction_wanted = true;
+                self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact, out);
+            }
+            _ => {
+                let mut params = self.settings.of_turn(self.model.as_deref());
+                params.insert("threadId".to_owned(), json!(thread_id));
+                params.insert("input".to_owned(), messages.iter().flat_map(input_of).collect());
+                let id = messages.first().map(|message| message.message_id.to_string());
+                params.extend(id.map(|id| ("clientUserMessageId".to_owned(), json!(id))));
+                self.call("turn/start", Value::Object(params), Call::StartTurn, out);
+            }
+        }
+    }
+
+    fn compact(&mut self, turn_id: &TurnId, out: &mut Output) {
+        let Some(thread_id) = self.thread.clone() else { return };
+        self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
+        self.main.compaction_wanted = true;
+        self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact, out);
+    }
+
+    pub(super) fn steer(&mut self, message: Prompt, out: &mut Output) {
+        let (Some(thread_id), Some(turn)) = (self.thread.clone(), &mut self.turn) else {
+            let (message_id, reason) = (message.message_id, "no turn is running".to_owned());
+            return out.report(Report::SteerRejected { message_id, reason });
+        };
+        let Some(name) = turn.name().map(str::to_owned) else { return turn.steers.push(message) };
+        let params = json!({
+            "threadId": thread_id,
+            "expectedTurnId": name,
+            "clientUserMessageId": message.message_id,
+            "input": input_of(&message),
+        });
+        self.call("turn/steer", params, Call::Steer { message_id: message.message_id }, out);
+    }
+
+    /// The answer to an interrupt may take until a later turn has ended; nothing waits for it.
+    pub(super) fn interrupt(&mut self, out: &mut Output) {
+        let (Some(thread_id), Some(turn)) = (self.thread.clone(), &mut self.turn) else { return };
+        turn.interrupt = true;
+        let Some(name) = turn.name().map(str::to_owned) else { return };
+        let params = json!({ "threadId": thread_id, "turnId": name });
+        self.call("turn/interrupt", params, Call::Interrupt { name }, out);
+        // Whoever stops the work does not want its helpers to go on with it.
+        for (thread_id, turn_id) in self.family.running() {
+            let params = json!({ "threadId": thread_id, "turnId": turn_id });
+            self.call("turn/interrupt", params, Call::Quiet, out);
+        }
+    }
+
+    /// A call for the running turn was answered with no turn to stop.
+    pub(super) fn not_interrupted(&mut self, name: &str, error: &jsonrpc::Error, out: &mut Output) {
+        let is_current = self.turn.as_ref().is_some_and(|turn| turn.names.iter().any(|known| known == name));
+        if is_current && error.message.contains("no active turn") {
+            self.finish_turn("interrupted", None, out);
+        }
+    }
+
+    fn roll_back(&mut self, order: &RollbackOrder, out: &mut Output) {
+        let Some(thread_id) = self.thread.clone() else { return };
+        let known = order.turn_ids.first().and_then(|first| self.turn_names.iter().find(|(id, _)| id == first));
+        match known.map(|(_, name)| name.clone()) {
+            Some(name) => self.revert(&name, order.turn_ids.len(), out),
+            None if order.to.is_none() && order.kept > 0 => {
+                let reason = "it is not known where the conversation stood then".to_owned();
+                out.report(Report::RollbackRefused { reason });
+            }
+            // Another process made these turns: Codex knows what follows the last one that stays.
+            None => self.list_turns(&thread_id, None, order.to.clone(), None, order.turn_ids.len(), out),
+        }
+    }
+
+    fn list_turns(
+        &mut self,
+        thread_id: &str,
+        cursor: Option<String>,
+        to: Option<String>,
+        oldest: Option<String>,
+        count: usize,
+        out: &mut Output,
+    ) {
+        let mut params = Map::new();
+        params.insert("threadId".to_owned(), json!(thread_id));
+        params.insert("limit".to_owned(), json!(PAGE));
+        params.insert("itemsView".to_owned(), json!("notLoaded"));
+        params.extend(cursor.map(|cursor| ("cursor".to_owned(), json!(cursor))));
+        self.call("thread/turns/list", Value::Object(params), Call::Turns { to, oldest, count }, out);
+    }
+
+    /// Newest first: the last one before `to` is the first that goes.
+    pub(super) fn turns_listed(
+        &mut self,
+        page: Result<Page, String>,
+        to: Option<String>,
+        mut oldest: Option<String>,
+        count: usize,
+        out: &mut Output,
+    ) {
+        let (page, thread_id) = match (page, self.thread.clone()) {
+            (Ok(page), Some(thread_id)) => (page, thread_id),
+            (Err(reason), _) => return out.report(Report::RollbackRefused { reason }),
+            (Ok(_), None) => return,
+        };
+        for turn in page.data {
+            let turn: WireTurn = serde_json::from_value(turn).unwrap_or_default();
+            if to.as_ref() == Some(&turn.id) {
+                return match oldest {
+                    Some(name) => self.revert(&name, count, out),
+                    None => out.report(Report::RolledBack { files_restored: false, branched: false }),
+                };
+            }
+            oldest = Some(turn.id).filter(|id| !id.is_empty()).or(oldest);
+        }
+        match (page.next_cursor, to, oldest) {
+            (Some(cursor), to, oldest) => self.list_turns(&thread_id, Some(cursor), to, oldest, count, out),
+            (None, None, Some(name)) => self.revert(&name, count, out),
+            (None, ..) => {
+                out.report(Report::RollbackRefused { reason: "Codex does not have these turns".to_owned() });
+            }
+        }
+    }
+
+    fn revert(&mut self, name: &str, count: usize, out: &mut Output) {
+        let params = json!({ "threadId": self.thread, "beforeTurnId": name });
+        self.call("thread/revert", params, Call::Revert { count }, out);
+    }
+
+    pub(super) fn reverted(&mut self, result: Result<(), jsonrpc::Error>, count: usize, older: bool, out: &mut Output) {
+        match result {
+            Ok(()) => {
+                self.turn_names.clear();
+                out.report(Report::RolledBack { files_restored: false, branched: false });
+            }
+            // Before there was `thread/revert`, there was this.
+            Err(error) if older && error.message.contains("unknown variant") => {
+                let params = json!({ "threadId": self.thread, "numTurns": count });
+                self.call("thread/rollback", params, Call::Rollback, out);
+            }
+            Err(error) => out.report(Report::RollbackRefused { reason: error.message }),
+        }
+    }
+
+    fn close(&mut self, out: &mut Output) {
+        if let Some(thread_id) = self.thread.clone() {
+            // A command that is cut off by the end of the server leaves its sandbox behind in the workspace.
+            if self.main.background.is_empty() {
+                self.call("thread/unsubscribe", json!({ "threadId": thread_id }), Call::Quiet, out);
+            } else {
+                let params = json!({ "threadId": thread_id });
+                self.call("thread/backgroundTerminals/clean", params.clone(), Call::Quiet, out);
+                self.call("thread/unsubscribe", params, Call::Quiet, out);
+            }
+        }
+        // Not Codex's word: it is for whatever keeps the server, which knows then that this session is through with it.
+        out.write_line(&self.peer.notification("exit", None));
+    }
+
+    /// What waited for the turn's name.
+    pub(super) fn turn_named(&mut self, out: &mut Output) {
+        let Some(turn) = &mut self.turn else { return };
+        let steers = std::mem::take(&mut turn.steers);
+        if turn.interrupt {
+            self.interrupt(out);
+        }
+        for message in steers {
+            self.steer(message, out);
+        }
+    }
+
+    /// The turn could not even begin.
+    pub(super) fn turn_refused(&mut self, what: &str, error: &jsonrpc::Error, out: &mut Output) {
+        self.turn = None;
+        self.main.compaction_wanted = false;
+        let failure = Some(super::failure::of_refusal(what, error));
+        out.report(Report::TurnEnded { outcome: Outcome::Failed, reason: None, failure });
+    }
+}
+
+/// Something a person should know, though nothing failed.
+pub(super) fn warning(message: &str) -> EvidenceChanged {
+    EvidenceChanged {
+        evidence_id: "warning".to_owned(),
+        kind: "warning".to_owned(),
+        title: message.to_owned(),
+        status: "warning".to_owned(),
+        detail: None,
+    }
+}
+
+/// `/review the tests` as its name and what follows.
+fn slash_command(message: &Prompt) -> Option<(&str, &str)> {
+    let [Part::Text { text }] = message.content.as_slice() else { return None };
+    let command = text.trim().strip_prefix('/')?;
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    Some((name, rest.trim()))
+}
+
+fn input_of(message: &Prompt) -> Vec<Value> {
+    message.content.iter().filter_map(part).collect()
+}
+
+fn part(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
+        Part::Image { media_type, data, .. } => {
+            let data = data.as_ref()?;
+            Some(json!({ "type": "image", "url": format!("data:{media_type};base64,{data}") }))
+        }
+        Part::File { path } => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            Some(json!({ "type": "mention", "name": name, "path": path }))
+        }
+    }
+}

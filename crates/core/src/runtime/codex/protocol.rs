@@ -1,0 +1,336 @@
+//! The conversation as a whole: which line goes where.
+
+use serde_json::Value;
+
+use super::asks::Asks;
+use super::failure;
+use super::ignored::is_ignored;
+use super::settings::Settings;
+use super::threads::{Family, Stranger};
+use super::turn::Turn;
+use super::wire::{About, Item, Page, SteerTaken, ThreadGiven, TurnError, TurnGiven, TurnIs};
+use super::work::Work;
+use crate::event::{ModelChoice, Origin, Outcome, TurnResult, WorkStatus};
+use crate::id::{MessageId, TurnId};
+use crate::runtime::jsonrpc::{self, Flavor, Heard, Peer};
+use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, unparsed};
+
+/// How many turns are remembered by Codex's name for them.
+const MAX_TURN_NAMES: usize = 4_096;
+
+/// What an answer is the answer to.
+#[derive(Debug)]
+pub(super) enum Call {
+    Initialize,
+    Models,
+    Open,
+    StartTurn,
+    Steer {
+        message_id: MessageId,
+    },
+    Interrupt {
+        name: String,
+    },
+    Compact,
+    Turns {
+        to: Option<String>,
+        oldest: Option<String>,
+        count: usize,
+    },
+    Revert {
+        count: usize,
+    },
+    Rollback,
+    ReadThread {
+        thread_id: String,
+    },
+    /// Whatever comes of it, nothing follows.
+    Quiet,
+}
+
+/// Speaks with `codex app-server` for one session.
+#[derive(Debug)]
+pub struct CodexProtocol {
+    pub(super) peer: Peer<Call>,
+    pub(super) settings: Settings,
+    pub(super) beginning: Beginning,
+    pub(super) serves_ask_user: bool,
+    pub(super) title: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) models: Option<Vec<ModelChoice>>,
+    /// Something came of asking for them.
+    pub(super) asked_models: bool,
+    pub(super) opened: bool,
+    pub(super) is_ready: bool,
+    pub(super) resumed: bool,
+    pub(super) not_resumed: Option<String>,
+    pub(super) thread: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) turn: Option<Turn>,
+    pub(super) turn_names: Vec<(TurnId, String)>,
+    pub(super) main: Work,
+    pub(super) family: Family,
+    pub(super) asks: Asks,
+    pub(super) failed: Option<TurnError>,
+    pub(super) warned: Vec<String>,
+}
+
+impl Default for CodexProtocol {
+    fn default() -> Self {
+        Self {
+            peer: Peer::new(Flavor::Plain),
+            settings: Settings::default(),
+            beginning: Beginning::Fresh,
+            serves_ask_user: true,
+            title: None,
+            version: None,
+            models: None,
+            asked_models: false,
+            opened: false,
+            is_ready: false,
+            resumed: false,
+            not_resumed: None,
+            thread: None,
+            model: None,
+            turn: None,
+            turn_names: Vec::new(),
+            main: Work::default(),
+            family: Family::default(),
+            asks: Asks::default(),
+            failed: None,
+            warned: Vec::new(),
+        }
+    }
+}
+
+impl Protocol for CodexProtocol {
+    fn open(&mut self, opening: &Opening, out: &mut Output) {
+        self.settings = Settings::of(opening);
+        self.beginning = opening.beginning.clone();
+        self.serves_ask_user = opening.params.get("ask_user").and_then(Value::as_bool) != Some(false);
+        let title = opening.params.get("title").and_then(Value::as_str).map(str::to_owned);
+        self.title = title.filter(|_| opening.beginning == Beginning::Fresh);
+        self.shake_hands(out);
+    }
+
+    fn order(&mut self, order: &Order, out: &mut Output) {
+        self.carry_out(order, out);
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Output) {
+        match self.peer.hear(line) {
+            Heard::Nothing => {}
+            Heard::Unreadable(error) => out.report(unparsed("codex/stdout", &error, line)),
+            Heard::Response { call, result } => self.answered(call, result, out),
+            Heard::Request { id, method, params } => {
+                if !self.held_back(params, line, out) {
+                    self.asked(&id, &method, params, line, out);
+                }
+            }
+            Heard::Notification { method, params } => {
+                if is_ignored(&method) || self.held_back(params, line, out) {
+                    return;
+                }
+                if let Err(error) = self.told(&method, params, out) {
+                    out.report(unparsed(&format!("codex/{method}"), &error, line));
+                }
+            }
+        }
+    }
+}
+
+impl CodexProtocol {
+    pub(super) fn call(&mut self, method: &str, params: Value, call: Call, out: &mut Output) {
+        let (_, line) = self.peer.request(method, params, call, None);
+        out.write_line(&line);
+    }
+
+    fn answered(&mut self, call: Call, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        match call {
+            Call::Initialize => self.shook_hands(result, out),
+            Call::Models => self.models_known(result, out),
+            Call::Open => self.thread_opened(result, out),
+            Call::StartTurn => match result {
+                Ok(result) => {
+                    self.settings.said();
+                    let given: TurnGiven = serde_json::from_str(result).unwrap_or_default();
+                    self.name_turn(&given.turn.id, out);
+                }
+                Err(error) => self.turn_refused("the message", &error, out),
+            },
+            Call::Compact => {
+                if let Err(error) = result {
+                    self.turn_refused("to compact", &error, out);
+                }
+            }
+            // That it is taken is not yet that the model has it: the item of the message says that.
+            Call::Steer { message_id } => match result {
+                Ok(result) => drop(serde_json::from_str::<SteerTaken>(result)),
+                Err(error) => out.report(Report::SteerRejected { message_id, reason: error.message }),
+            },
+            Call::Interrupt { name } => {
+                if let Err(error) = result {
+                    self.not_interrupted(&name, &error, out);
+                }
+            }
+            Call::Turns { to, oldest, count } => {
+                let page = result.map_err(|error| error.message);
+                let page = page.and_then(|page| serde_json::from_str::<Page>(page).map_err(|error| error.to_string()));
+                self.turns_listed(page, to, oldest, count, out);
+            }
+            Call::Revert { count } => self.reverted(result.map(|_| ()), count, true, out),
+            Call::Rollback => self.reverted(result.map(|_| ()), 0, false, out),
+            Call::ReadThread { thread_id } => {
+                let given = result.ok().and_then(|result| serde_json::from_str::<ThreadGiven>(result).ok());
+                let thread = given.map(|given| given.thread).unwrap_or_default();
+                self.adopt(&thread_id, thread.agent_nickname, thread.parent_thread_id.as_deref(), out);
+            }
+            Call::Quiet => {}
+        }
+    }
+
+    // ---- threads ----
+
+    /// The thread's work: the conversation's own, or that of a sub-agent.
+    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut Work> {
+        if self.is_main(thread_id) { Some(&mut self.main) } else { self.family.work(thread_id) }
+    }
+
+    /// The same, when the thread does something; the log learns of a sub-agent then.
+    pub(super) fn working(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut Work> {
+        if self.is_main(thread_id) { Some(&mut self.main) } else { self.family.working(thread_id, out) }
+    }
+
+    pub(super) fn is_main(&self, thread_id: &str) -> bool {
+        self.thread.as_deref().is_none_or(|main| main == thread_id)
+    }
+
+    /// Whether a line is about a thread that is not known yet, and has to wait.
+    fn held_back(&mut self, params: &str, line: Line<'_>, out: &mut Output) -> bool {
+        let about: About = serde_json::from_str(params).unwrap_or_default();
+        let (Some(thread_id), Line::Text(bytes)) = (about.thread_id, line) else { return false };
+        if self.is_main(&thread_id) || self.family.knows(&thread_id) {
+            return false;
+        }
+        match self.family.hold(&thread_id, bytes) {
+            Stranger::New => {
+                let params = serde_json::json!({ "threadId": thread_id });
+                self.call("thread/read", params, Call::ReadThread { thread_id }, out);
+            }
+            Stranger::Held => {}
+            Stranger::Full => self.adopt(&thread_id, None, None, out),
+        }
+        true
+    }
+
+    /// Takes a thread in and listens to what it had to say.
+    pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>, out: &mut Output) {
+        for line in self.family.adopt(thread_id, name, parent) {
+            self.line(Line::Text(&line), out);
+        }
+    }
+
+    // ---- turns ----
+
+    pub(super) fn name_turn(&mut self, name: &str, out: &mut Output) {
+        if let Some(turn) = &mut self.turn
+            && turn.named(name)
+        {
+            self.main.begin_turn(name, out);
+            self.turn_named(out);
+        }
+    }
+
+    pub(super) fn turn_started(&mut self, thread_id: &str, name: &str, out: &mut Output) {
+        if !self.is_main(thread_id) {
+            if let Some(work) = self.family.working(thread_id, out) {
+                work.begin_turn(name, out);
+            }
+            return;
+        }
+        if self.turn.is_none() {
+            self.turn = Some(Turn::default());
+            out.report(Report::TurnStarted { origin: Origin::Agent });
+        }
+        self.name_turn(name, out);
+    }
+
+    pub(super) fn turn_completed(&mut self, is: TurnIs, out: &mut Output) {
+        let TurnIs { thread_id, turn } = is;
+        if !self.is_main(&thread_id) {
+            let (outcome, status) = match turn.status.as_str() {
+                "completed" => ("completed", WorkStatus::Completed),
+                "failed" => ("failed", WorkStatus::Failed),
+                _ => ("interrupted", WorkStatus::Interrupted),
+            };
+            self.end_work(&thread_id, outcome, out);
+            return self.family.ended(&thread_id, status, out);
+        }
+        // A turn of ours that has no name yet has not begun; this is the end of another one.
+        let Some(running) = &self.turn else { return };
+        if running.names.is_empty() && !running.joined {
+            return;
+        }
+        if self.main.answer.is_none()
+            && let Some(Item::AgentMessage { text, .. }) =
+                turn.items.last().and_then(|item| serde_json::from_value(item.clone()).ok())
+        {
+            self.main.answer = Some((true, text));
+        }
+        if !turn.id.is_empty() {
+            let anchor = turn.id.clone();
+            if let Some(turn_id) = running.ours.clone() {
+                if self.turn_names.len() >= MAX_TURN_NAMES {
+                    self.turn_names.remove(0);
+                }
+                self.turn_names.push((turn_id, anchor.clone()));
+            }
+            out.report(Report::Anchor(anchor));
+        }
+        self.finish_turn(&turn.status, turn.error, out);
+    }
+
+    /// Ends the running turn in the log.
+    pub(super) fn finish_turn(&mut self, status: &str, error: Option<TurnError>, out: &mut Output) {
+        for stranger in self.family.strangers() {
+            self.adopt(&stranger, None, None, out);
+        }
+        self.turn = None;
+        if let Some((_, text)) = self.main.answer.take().filter(|_| status == "completed") {
+            out.report(TurnResult { text });
+        }
+        let thread_id = self.thread.clone().unwrap_or_default();
+        self.end_work(&thread_id, status, out);
+        self.main.compaction_wanted = false;
+        if let Some(usage) = self.main.spending.settle() {
+            out.report(usage);
+        }
+        let failed = error.or(self.failed.take());
+        let (outcome, reason, failure) = match status {
+            "completed" => (Outcome::Completed, None, None),
+            "failed" => {
+                let error = failed.unwrap_or_else(|| TurnError {
+                    message: "Codex did not say why".to_owned(),
+                    ..TurnError::default()
+                });
+                (Outcome::Failed, None, Some(failure::of_turn(&error)))
+            }
+            _ => (Outcome::Interrupted, Some("Codex interrupted the turn".to_owned()), None),
+        };
+        self.failed = None;
+        out.report(Report::TurnEnded { outcome, reason, failure });
+    }
+
+    /// Closes what a thread's turn leaves open, also on the side of Codex.
+    pub(super) fn end_work(&mut self, thread_id: &str, status: &str, out: &mut Output) {
+        for id in self.asks.forget(thread_id) {
+            self.peer.withdraw(&id);
+        }
+        let processes = self.work(thread_id).map(|work| work.end_turn(status, out)).unwrap_or_default();
+        for process_id in processes {
+            // An interrupt leaves commands running; whoever stops a turn wants them stopped.
+            let params = serde_json::json!({ "threadId": thread_id, "processId": process_id });
+            self.call("thread/backgroundTerminals/terminate", params, Call::Quiet, out);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{ClientId, Routed, Router};
+use crate::runtime::Line;
+
+/// A server as it appears from outside: it names threads, runs turns, asks.
+#[derive(Default)]
+struct Server {
+    threads: u64,
+    /// Child to parent.
+    children: BTreeMap<String, String>,
+    greeted: u64,
+}
+
+impl Server {
+    fn hears(&mut self, line: &Value) -> Vec<Value> {
+        let (Some(id), Some(method)) = (line.get("id"), line["method"].as_str()) else { return Vec::new() };
+        let thread = &line["params"]["threadId"];
+        let result = match method {
+            "initialize" => {
+                self.greeted += 1;
+                json!({ "userAgent": "codex/1.0" })
+            }
+            "thread/start" => {
+                self.threads += 1;
+                json!({ "thread": { "id": format!("t{}", self.threads), "turns": [] } })
+            }
+            "thread/resume" => json!({ "thread": { "id": thread } }),
+            "thread/read" => {
+                let parent = thread.as_str().and_then(|child| self.children.get(child));
+                json!({ "thread": { "id": thread, "parentThreadId": parent } })
+            }
+            _ => json!({ "echo": method }),
+        };
+        vec![json!({ "id": id, "result": result })]
+    }
+}
+
+struct World {
+    router: Router,
+    server: Server,
+    heard: BTreeMap<ClientId, Vec<Value>>,
+    left: Vec<ClientId>,
+    /// Everything that was written to the server.
+    written: Vec<Value>,
+}
+
+impl World {
+    fn new() -> Self {
+        let (router, server) = (Router::default(), Server::default());
+        Self { router, server, heard: BTreeMap::new(), left: Vec::new(), written: Vec::new() }
+    }
+
+    fn client(&mut self) -> ClientId {
+        let client = self.router.connect();
+        self.says(client, &json!({ "method": "initialize", "id": 1, "params": {} }));
+        client
+    }
+
+    fn says(&mut self, client: ClientId, line: &Value) {
+        let mut out = Routed::default();
+        self.router.from_client(client, line.to_string().as_bytes(), &mut out);
+        self.settle(out);
+    }
+
+    fn server_says(&mut self, line: &Value) {
+        let mut out = Routed::default();
+        self.router.from_server(Line::Text(line.to_string().as_bytes()), &mut out);
+        self.settle(out);
+    }
+
+    /// Lets the server answer until it has nothing more to say.
+    fn settle(&mut self, mut out: Routed) {
+        loop {
+            self.left.append(&mut out.left);
+            assert_eq!(out.unreadable, [""; 0]);
+            for (client, line) in std::mem::take(&mut out.to_clients) {
+                assert_eq!(line.last(), Some(&b'\n'));
+                self.heard.entry(client).or_default().push(serde_json::from_slice(&line).unwrap());
+            }
+            let said = std::mem::take(&mut out.to_server);
+            if said.is_empty() {
+                return;
+            }
+            for line in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                let line: Value = serde_json::from_slice(line).unwrap();
+                self.written.push(line.clone());
+                for answer in self.server.hears(&line) {
+                    self.router.from_server(Line::Text(answer.to_string().as_bytes()), &mut out);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, client: ClientId) -> Vec<Value> {
+        self.heard.remove(&client).unwrap_or_default()
+    }
+
+    fn wrote(&self, method: &str) -> usize {
+        self.written.iter().filter(|line| line["method"] == method).count()
+    }
+}
+
+#[test]
+fn hands_are_shaken_once_and_calls_keep_their_names() {
+    let mut world = World::new();
+    let (one, two) = (world.client(), world.client());
+    assert_eq!((world.server.greeted, world.wrote("initialized")), (1, 1));
+    assert_eq!(world.take(two), [json!({ "id": 1, "result": { "userAgent": "codex/1.0" } })]);
+    world.take(one);
+    world.says(one, &json!({ "method": "initialized" }));
+    world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.says(two, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    assert_eq!(world.take(one)[0]["result"]["thread"]["id"], "t1");
+    assert_eq!(world.take(two)[0], json!({ "id": 2, "result": { "thread": { "id": "t2", "turns": [] } } }));
+    let ids: BTreeSet<String> =
+        world.written.iter().filter(|line| line.get("id").is_some()).map(|line| line["id"].to_string()).collect();
+    assert_eq!(ids.len(), 3, "every call has a name of its own");
+}
+
+#[test]
+fn what_is_said_goes_to_whom_it_concerns() {
+    let mut world = World::new();
+    let (one, two) = (world.client(), world.client());
+    world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.says(two, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.take(one);
+    world.take(two);
+    let delta = json!({ "method": "item/agentMessage/delta", "params": { "threadId": "t2", "delta": "x" } });
+    world.server_says(&delta);
+    world.server_says(&json!({ "method": "configWarning", "params": {} }));
+    assert_eq!(world.take(one).len(), 1, "what is about the server is for everybody");
+    assert_eq!(world.take(two)[0], delta);
+    // A request of the server, and only its client may answer.
+    world.server_says(&json!({ "method": "item/tool/call", "id": 0, "params": { "threadId": "t1" } }));
+    assert_eq!(world.take(one)[0]["id"], 0);
+    let before = world.written.len();
+    world.says(two, &json!({ "id": 0, "result": "stolen" }));
+    assert_eq!(world.written.len(), before);
+    world.says(one, &json!({ "id": 0, "result": "mine" }));
+    world.says(one, &json!({ "id": 0, "result": "again" }));
+    assert_eq!(world.written.len(), before + 1);
+    assert_eq!(world.written.last().unwrap()["result"], "mine");
+}
+
+#[test]
+fn children_belong_to_the_client_of_their_parent() {
+    let mut world = World::new();
+    let (one, two) = (world.client(), world.client());
+    world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.says(two, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.take(one);
+    world.take(two);
+    world.server.children.insert("c1".into(), "t2".into());
+    world.server.children.insert("c2".into(), "c1".into());
+    for child in ["c1", "c2"] {
+        let line = json!({ "method": "thread/status/changed", "params": { "threadId": child } });
+        world.server_says(&line);
+        assert_eq!(world.take(two), [line], "{child}");
+    }
+    assert_eq!(world.take(one), [] as [Value; 0]);
+    // A thread that is nobody's is not asked about for ever.
+    let stray = json!({ "method": "turn/started", "params": { "threadId": "stray", "turn": { "id": "x" } } });
+    world.server_says(&stray);
+    world.server_says(&stray);
+    assert_eq!(world.written.iter().filter(|line| line["params"]["threadId"] == "stray").count(), 1);
+    world.server_says(&json!({ "method": "item/tool/call", "id": 5, "params": { "threadId": "stray" } }));
+    assert!(world.written.last().unwrap().get("error").is_some(), "or the server would wait for ever");
+}
+
+#[test]
+fn who_leaves_leaves_nothing_running() {
+    let mut world = World::new();
+    let one = world.client();
+    world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
+    world.server_says(&json!({ "method": "turn/started", "params": { "threadId": "t1", "turn": { "id": "u1" } } }));
+    world.server_says(&json!({ "method": "item/tool/call", "id": 0, "params": { "threadId": "t1" } }));
+    world.take(one);
+    world.says(one, &json!({ "method": "exit" }));
+    assert_eq!(world.left, [one]);
+    assert_eq!((world.wrote("turn/interrupt"), world.wrote("thread/unsubscribe")), (1, 1));
+    assert!(world.written.iter().any(|line| line["id"] == 0 && line.get("error").is_some()));
+    world.server_says(&json!({ "method": "turn/completed", "params": { "threadId": "t1", "turn": { "id": "u1" } } }));
+    assert_eq!(world.take(one), [] as [Value; 0]);
+    // Somebody else may go on with the thread.
+    let two = world.client();
+    world.says(two, &json!({ "method": "thread/resume", "id": 2, "params": { "threadId": "t1" } }));
+    world.take(two);
+    world.server_says(&json!({ "method": "turn/started", "params": { "threadId": "t1", "turn": { "id": "u2" } } }));
+    assert_eq!(world.take(two).len(), 1);
+    let three = world.client();
+    world.take(three);
+    world.says(three, &json!({ "method": "thread/resume", "id": 2, "params": { "threadId": "t1" } }));
+    assert!(world.take(three)[0]["error"]["message"].as_str().unwrap().contains("active writer"));
+}
+
+#[test]
+fn the_end_of_the_server_is_told_to_everybody() {
+    let mut router = Router::default();
+    let (one, two) = (router.connect(), router.connect());
+    let mut out = Routed::default();
+    router.from_client(one, br#"{"method":"initialize","id":1,"params":{}}"#, &mut out);
+    router.from_client(two, br#"{"method":"thread/read","id":7,"params":{}}"#, &mut out);
+    let mut out = Routed::default();
+    router.server_gone("it crashed", &mut out);
+    assert_eq!(out.left, [one, two]);
+    let told: Vec<_> = out.to_clients.iter().map(|(client, line)| (*client, String::from_utf8_lossy(line))).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|(_, line)| line.contains("it crashed")));
+    assert!(router.is_empty());
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Connect,
+    Leave(usize),
+    Start(usize),
+    Call(usize),
+    Child(usize),
+    Notify(usize),
+    Ask(usize),
+    Garbage(Vec<u8>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        Just(Step::Connect),
+        (0usize..4).prop_map(Step::Leave),
+        (0usize..6).prop_map(Step::Start),
+        (0usize..6).prop_map(Step::Call),
+        (0usize..8).prop_map(Step::Child),
+        (0usize..12).prop_map(Step::Notify),
+        (0usize..12).prop_map(Step::Ask),
+        prop::collection::vec(any::<u8>(), 0..40).prop_map(Step::Garbage),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: every call is answered once and to its caller, and what a thread says reaches its owner and nobody else.
+    #[test]
+    fn nobody_hears_what_is_for_another(steps in prop::collection::vec(step(), 0..60)) {
+        let mut world = World::new();
+        let mut clients: Vec<ClientId> = Vec::new();
+        let mut owners: BTreeMap<String, ClientId> = BTreeMap::new();
+        let mut sent: BTreeMap<ClientId, i64> = BTreeMap::new();
+        let pick = |list: &[ClientId], at: usize| (!list.is_empty()).then(|| list[at % list.len()]);
+        let mut children = 0;
+        for step in steps {
+            let threads: Vec<String> = owners.keys().cloned().collect();
+            match step {
+                Step::Connect => {
+                    let client = world.client();
+                    prop_assert_eq!(world.take(client).len(), 1);
+                    clients.push(client);
+                    sent.insert(client, 1);
+                }
+                Step::Leave(at) => if let Some(client) = pick(&clients, at) {
+                    world.says(client, &json!({ "method": "exit" }));
+                    clients.retain(|known| *known != client);
+                    owners.retain(|_, owner| *owner != client);
+                },
+                Step::Start(at) | Step::Call(at) => if let Some(client) = pick(&clients, at) {
+                    let id = sent.get_mut(&client).unwrap();
+                    *id += 1;
+                    let id = *id;
+                    let method = if matches!(step, Step::Start(_)) { "thread/start" } else { "model/list" };
+                    world.says(client, &json!({ "method": method, "id": id, "params": {} }));
+                    let heard = world.take(client);
+                    prop_assert_eq!(heard.len(), 1);
+                    prop_assert_eq!(&heard[0]["id"], &json!(id));
+                    if let Some(thread) = heard[0]["result"]["thread"]["id"].as_str() {
+                        owners.insert(thread.to_owned(), client);
+                    }
+                },
+                Step::Child(at) => if !threads.is_empty() {
+                    children += 1;
+                    let (parent, child) = (&threads[at % threads.len()], format!("child{children}"));
+                    world.server.children.insert(child.clone(), parent.clone());
+                    world.server_says(&json!({ "method": "thread/status/changed", "params": { "threadId": child } }));
+                    let owner = owners[parent];
+                    prop_assert_eq!(world.take(owner).len(), 1);
+                    owners.insert(child, owner);
+                },
+                Step::Notify(at) => if !threads.is_empty() {
+                    let thread = &threads[at % threads.len()];
+                    let turn = json!({ "id": format!("turn of {thread}") });
+                    world.server_says(&json!({ "method": "turn/started", "params": { "threadId": thread, "turn": turn } }));
+                    prop_assert_eq!(world.take(owners[thread]).len(), 1);
+                },
+                Step::Ask(at) => if !threads.is_empty() {
+                    let thread = &threads[at % threads.len()];
+                    world.server_says(&json!({ "method": "ask", "id": at, "params": { "threadId": thread } }));
+                    prop_assert_eq!(world.take(owners[thread]).len(), 1);
+                },
+                Step::Garbage(bytes) => {
+                    let mut out = Routed::default();
+                    world.router.from_server(Line::Text(&bytes), &mut out);
+                    if let Some(client) = clients.first() {
+                        world.router.from_client(*client, &bytes, &mut out);
+                    }
+                    out.unreadable.clear();
+                    world.settle(out);
+                    for client in &clients {
+                        world.take(*client);
+                    }
+                }
+            }
+            prop_assert!(world.heard.is_empty(), "{:?}", world.heard);
+            prop_assert!(world.server.greeted <= 1);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What the protocol writes, and what it makes of the answers.
+
+use serde_json::{Map, Value, json};
+
+use crate::command::{AfterAnswer, Answer, Files};
+use crate::event::{Event, Outcome, Part, PermissionReply};
+use crate::id::{MessageId, SessionId, TurnId};
+use crate::runtime::codex::CodexProtocol;
+use crate::runtime::{
+    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder,
+};
+
+struct Bench {
+    protocol: CodexProtocol,
+    wrote: Vec<Value>,
+    reports: Vec<Report>,
+}
+
+impl Bench {
+    fn open(beginning: Beginning, params: Value) -> Self {
+        let mut bench = Self { protocol: CodexProtocol::default(), wrote: Vec::new(), reports: Vec::new() };
+        let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+        let opening = Opening {
+            session_id: SessionId::trusted("s"),
+            cwd: Some("/w".into()),
+            model: text("model"),
+            mode: text("mode"),
+            system_prompt: Some("Be brief.".into()),
+            beginning,
+            params,
+        };
+        let mut out = Output::default();
+        bench.protocol.open(&opening, &mut out);
+        bench.take(out);
+        bench.reply("initialize", &json!({ "userAgent": "turnloom/0.166.0 (x)" }));
+        bench.reply("model/list", &json!({ "data": [{ "id": "m1" }, { "id": "m2", "hidden": true }] }));
+        bench
+    }
+
+    /// A session that is ready.
+    fn ready(params: Value) -> Self {
+        let mut bench = Self::open(Beginning::Fresh, params);
+        bench.reply("thread/start", &json!({ "thread": { "id": "t" }, "model": "m1", "cwd": "/w" }));
+        bench
+    }
+
+    fn take(&mut self, out: Output) {
+        let lines = out.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        self.wrote.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
+        self.reports.extend(out.reports);
+    }
+
+    fn hear(&mut self, line: &Value) {
+        let mut out = Output::default();
+        self.protocol.line(Line::Text(line.to_string().as_bytes()), &mut out);
+        self.take(out);
+    }
+
+    fn order(&mut self, order: &Order) {
+        let mut out = Output::default();
+        self.protocol.order(order, &mut out);
+        self.take(out);
+    }
+
+    fn last(&self, method: &str) -> Value {
+        self.wrote
+            .iter()
+            .rfind(|line| line["method"] == method)
+            .cloned()
+            .unwrap_or_else(|| panic!("{method}: {:#?}", self.wrote))
+    }
+
+    fn reply(&mut self, method: &str, result: &Value) {
+        let id = self.last(method)["id"].clone();
+        self.hear(&json!({ "id": id, "result": result }));
+    }
+
+    fn refuse(&mut self, method: &str, message: &str) {
+        let id = self.last(method)["id"].clone();
+        self.hear(&json!({ "id": id, "error": { "code": -32600, "message": message } }));
+    }
+
+    fn tell(&mut self, method: &str, params: &Value) {
+        self.hear(&json!({ "method": method, "params": params, "emittedAtMs": 1 }));
+    }
+
+    fn prompt(&mut self, turn: &str, text: &str) {
+        let content = vec![Part::Text { text: text.into() }];
+        let message = Prompt { message_id: MessageId::trusted("m"), content };
+        self.order(&Order::Prompt { turn_id: TurnId::trusted(turn), messages: vec![message] });
+    }
+
+    fn turn(&mut self, turn: &str, name: &str) {
+        self.prompt(turn, "hello");
+        self.reply("turn/start", &json!({ "turn": { "id": name } }));
+        self.complete(name, "completed");
+    }
+
+    fn complete(&mut self, name: &str, status: &str) {
+        self.tell("turn/completed", &json!({ "threadId": "t", "turn": { "id": name, "status": status } }));
+    }
+
+    fn is_ready(&self) -> &Ready {
+        let ready = |report: &'_ Report| matches!(report, Report::Ready(_));
+        let Some(Report::Ready(ready)) = self.reports.iter().find(|report| ready(report)) else { panic!("not ready") };
+        ready
+    }
+
+    fn has(&self, wanted: impl Fn(&Report) -> bool) -> bool {
+        self.reports.iter().any(wanted)
+    }
+}
+
+#[test]
+fn a_thread_is_started_with_what_was_asked_for() {
+    let params = json!({
+        "sandbox": "workspaceWrite", "approval_policy": "on-request", "effort": "low", "mode": "plan",
+        "env": { "A": "1" }, "mcp_servers": { "demo": { "command": "demo" } }, "title": "Named",
+    });
+    let mut bench = Bench::ready(params);
+    let start = bench.last("thread/start")["params"].clone();
+    assert_eq!(
+        (&start["cwd"], &start["sandbox"], &start["approvalPolicy"]),
+        (&json!("/w"), &json!("workspace-write"), &json!("on-request"))
+    );
+    assert_eq!(start["developerInstructions"], "Be brief.");
+    assert_eq!(
+        start["config"],
+        json!({ "mcp_servers.demo": { "command": "demo" }, "shell_environment_policy.set": { "A": "1" } })
+    );
+    assert_eq!(start["dynamicTools"][0]["name"], "ask_user");
+    assert_eq!(bench.last("thread/name/set")["params"]["name"], "Named");
+    let ready = bench.is_ready();
+    assert_eq!((ready.provider_session_id.as_deref(), ready.version.as_deref()), (Some("t"), Some("0.166.0")));
+    assert_eq!(ready.models.as_ref().unwrap().len(), 1, "a hidden model is hidden");
+    bench.prompt("one", "hello");
+    let turn = bench.last("turn/start")["params"].clone();
+    assert_eq!((&turn["effort"], &turn["clientUserMessageId"]), (&json!("low"), &json!("m")));
+    assert_eq!(turn["collaborationMode"]["mode"], "plan");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    bench.complete("u1", "completed");
+    // What was said holds; what changes is said once.
+    bench.order(&Order::SetModel { model: "m2".into() });
+    bench.order(&Order::SetMode { mode: "full-access".into() });
+    let settings: Map<String, Value> = [("effort".to_owned(), json!("high"))].into_iter().collect();
+    bench.order(&Order::Configure { settings });
+    bench.prompt("two", "again");
+    let turn = bench.last("turn/start")["params"].clone();
+    assert_eq!(
+        (&turn["model"], &turn["effort"], &turn["approvalPolicy"]),
+        (&json!("m2"), &json!("high"), &json!("never"))
+    );
+    assert_eq!(
+        (&turn["sandboxPolicy"]["type"], &turn["collaborationMode"]["mode"]),
+        (&json!("dangerFullAccess"), &json!("default"))
+    );
+    bench.reply("turn/start", &json!({ "turn": { "id": "u2" } }));
+    bench.complete("u2", "completed");
+    bench.prompt("three", "and again");
+    assert!(bench.last("turn/start")["params"].get("model").is_none());
+}
+
+#[test]
+fn a_resume_is_verified() {
+    let resume = || Beginning::Resume { provider_session_id: "t".into() };
+    let mut bench = Bench::open(resume(), json!({ "sandbox": "read-only", "approval_policy": "never" }));
+    let params = bench.last("thread/resume")["params"].clone();
+    assert_eq!((&params["threadId"], &params["excludeTurns"]), (&json!("t"), &json!(true)));
+    assert_eq!(
+        (&params["sandbox"], &params["approvalPolicy"]),
+        (&json!("read-only"), &json!("never")),
+        "a sandbox is not remembered"
+    );
+    bench.reply("thread/resume", &json!({ "thread": { "id": "t" }, "cwd": "/w" }));
+    assert!(bench.is_ready().resumed);
+
+    let mut bench = Bench::open(resume(), json!({}));
+    bench.reply("thread/resume", &json!({ "thread": { "id": "other" }, "cwd": "/elsewhere" }));
+    let ready = bench.is_ready();
+    assert!(!ready.resumed && ready.reason.as_ref().unwrap().contains("/elsewhere"));
+
+    let mut bench = Bench::open(resume(), json!({}));
+    bench.refuse("thread/resume", "no rollout found for thread id t");
+    bench.reply("thread/start", &json!({ "thread": { "id": "new" } }));
+    let ready = bench.is_ready();
+    assert_eq!((ready.resumed, ready.reason.as_deref()), (false, Some("no rollout found for thread id t")));
+
+    let mut bench = Bench::open(resume(), json!({}));
+    bench.refuse("thread/resume", "thread t already has an active writer");
+    assert!(
+        bench.has(|report| matches!(report, Report::StartFailed(failure) if failure.code == "conversation_in_use"))
+    );
+}
+
+#[test]
+fn a_fork_says_where() {
+    let beginning = Beginning::Fork { provider_session_id: "t".into(), at: Some("u1".into()) };
+    let mut bench = Bench::open(beginning, json!({}));
+    assert_eq!(bench.last("thread/fork")["params"]["lastTurnId"], "u1");
+    bench.reply("thread/fork", &json!({ "thread": { "id": "copy", "forkedFromId": "t" } }));
+    assert!(bench.is_ready().resumed);
+}
+
+fn rollback(turn_ids: &[&str], kept: usize, to: Option<&str>) -> Order {
+    Order::Rollback(RollbackOrder {
+        turn_ids: turn_ids.iter().map(|id| TurnId::trusted(*id)).collect(),
+        kept,
+        to: to.map(str::to_owned),
+        first_message: None,
+        files: Files::Keep,
+    })
+}
+
+#[test]
+fn turns_are_taken_back() {
+    let mut bench = Bench::ready(json!({}));
+    bench.turn("one", "u1");
+    bench.turn("two", "u2");
+    bench.order(&rollback(&["two"], 1, Some("u1")));
+    assert_eq!(bench.last("thread/revert")["params"]["beforeTurnId"], "u2");
+    bench.reply("thread/revert", &json!({ "thread": { "id": "t" } }));
+    assert!(bench.has(|report| matches!(report, Report::RolledBack { .. })));
+    // Turns of an earlier process: Codex knows what comes after the last one that stays.
+    bench.order(&rollback(&["four", "five"], 1, Some("u1")));
+    bench.reply("thread/turns/list", &json!({ "data": [{ "id": "u5" }], "nextCursor": "more" }));
+    assert_eq!(bench.last("thread/turns/list")["params"]["cursor"], "more");
+    bench.reply("thread/turns/list", &json!({ "data": [{ "id": "u4" }, { "id": "u1" }] }));
+    assert_eq!(bench.last("thread/revert")["params"]["beforeTurnId"], "u4");
+    // An older Codex.
+    bench.refuse("thread/revert", "Invalid request: unknown variant `thread/revert`");
+    assert_eq!(bench.last("thread/rollback")["params"]["numTurns"], 2);
+    bench.refuse("thread/rollback", "no");
+    assert!(bench.has(|report| matches!(report, Report::RollbackRefused { reason } if reason == "no")));
+}
+
+#[test]
+fn an_interrupt_waits_for_nothing() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.order(&Order::Interrupt);
+    assert!(!bench.wrote.iter().any(|line| line["method"] == "turn/interrupt"), "the turn has no name yet");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    assert_eq!(bench.last("turn/interrupt")["params"], json!({ "threadId": "t", "turnId": "u1" }));
+    let command = json!({ "type": "commandExecution", "id": "c", "command": "sleep 9", "processId": "7", "status": "inProgress" });
+    bench.tell("item/started", &json!({ "threadId": "t", "turnId": "u1", "item": command }));
+    bench.complete("u1", "interrupted");
+    assert_eq!(bench.last("thread/backgroundTerminals/terminate")["params"]["processId"], "7");
+    let before = bench.reports.len();
+    let ended =
+        json!({ "type": "commandExecution", "id": "c", "command": "sleep 9", "status": "failed", "exitCode": -1 });
+    bench.tell("item/completed", &json!({ "threadId": "t", "turnId": "u1", "item": ended }));
+    assert_eq!(bench.reports.len(), before, "its end is known already");
+}
+
+#[test]
+fn steers_wait_for_the_turn_and_may_be_refused() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    let message = Prompt { message_id: MessageId::trusted("s1"), content: vec![Part::File { path: "/w/a.rs".into() }] };
+    bench.order(&Order::Steer { turn_id: TurnId::trusted("one"), message });
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    let steer = bench.last("turn/steer")["params"].clone();
+    assert_eq!(steer["expectedTurnId"], "u1");
+    assert_eq!(steer["input"], json!([{ "type": "mention", "name": "a.rs", "path": "/w/a.rs" }]));
+    bench.refuse("turn/steer", "cannot steer a compact turn");
+    assert!(bench.has(|report| matches!(report, Report::SteerRejected { reason, .. } if reason.contains("compact"))));
+}
+
+#[test]
+fn a_turn_that_is_refused_has_ended() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.refuse("turn/start", "failed to submit turn input");
+    let failed = |report: &Report| matches!(report, Report::TurnEnded { outcome: Outcome::Failed, failure: Some(failure), .. } if failure.code == "agent_refused");
+    assert!(bench.has(failed));
+}
+
+#[test]
+fn rejections_reach_the_model_and_stops_cancel() {
+    let reject = |message: Option<&str>, and_then| Answer::Permission {
+        reply: PermissionReply::Reject,
+        updated_input: None,
+        message: message.map(str::to_owned),
+        rule: None,
+        and_then,
+    };
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    let ask = json!({ "threadId": "t", "turnId": "u1", "itemId": "c", "command": "/bin/bash -lc 'rm x'", "proposedExecpolicyAmendment": ["rm"] });
+    for (id, answer, decision) in [
+        (0, reject(Some("not that one"), AfterAnswer::GoOn), json!("decline")),
+        (1, reject(None, AfterAnswer::Stop), json!("cancel")),
+    ] {
+        bench.hear(&json!({ "method": "item/commandExecution/requestApproval", "id": id, "params": ask }));
+        bench.order(&Order::Answer { key: id.to_string(), answer });
+        let answered = bench.wrote.iter().rfind(|line| line["id"] == id && line.get("result").is_some()).unwrap();
+        assert_eq!(answered["result"]["decision"], decision);
+    }
+    assert_eq!(bench.last("turn/steer")["params"]["input"][0]["text"], "not that one");
+    let asked = bench.reports.iter().find_map(|report| match report {
+        Report::Ask { request: AskRequest::Permission(request), .. } => Some(request.clone()),
+        _ => None,
+    });
+    let rules: Vec<_> = asked.unwrap().options.into_iter().filter_map(|option| option.rule).collect();
+    assert_eq!(rules, ["rm x in this session", "commands that begin with rm"]);
+}
+
+#[test]
+fn the_hosts_own_tool_becomes_a_question() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    let call = |tool: &str, arguments: Value| json!({ "threadId": "t", "turnId": "u1", "callId": "c", "tool": tool, "arguments": arguments });
+    let ask = call("ask_user", json!({ "questions": [{ "question": "Which?", "options": [{ "label": "A" }] }] }));
+    bench.hear(&json!({ "method": "item/tool/call", "id": 0, "params": ask }));
+    assert!(bench.has(|report| matches!(report, Report::Ask { request: AskRequest::Question(_), .. })));
+    bench.order(&Order::Answer { key: "0".into(), answer: Answer::Question { answers: Some(vec![vec!["A".into()]]) } });
+    assert_eq!(bench.wrote.last().unwrap()["result"]["contentItems"][0]["text"], "Which?\nA");
+    bench.hear(&json!({ "method": "item/tool/call", "id": 1, "params": call("other", json!({})) }));
+    assert_eq!(bench.wrote.last().unwrap()["result"]["success"], false);
+    bench.hear(&json!({ "method": "no/such/request", "id": 2, "params": {} }));
+    assert_eq!(bench.wrote.last().unwrap()["error"]["code"], -32601, "or the turn would hang");
+    assert!(bench.has(|report| matches!(report, Report::Fact { event: Event::AgentUnparsed(_), .. })));
+}
+
+#[test]
+fn closing_leaves_nothing_running() {
+    let mut bench = Bench::ready(json!({}));
+    bench.order(&Order::Close);
+    assert_eq!(bench.last("thread/unsubscribe")["params"]["threadId"], "t");
+    assert_eq!(bench.wrote.last().unwrap(), &json!({ "method": "exit" }));
+}

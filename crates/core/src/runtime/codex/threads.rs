@@ -1,0 +1,116 @@
+//! Sub-agents. Each is a thread of its own that nobody announces: its first sign is a notification about an unknown thread. What such a stranger
+//! says is held back until it is known whose child it is. They may outlive the turn that started them, so in the log they are in the background.
+
+use std::collections::BTreeMap;
+
+use super::work::Work;
+use crate::event::{SubagentEnded, SubagentStarted, WorkStatus};
+use crate::id::{SubagentId, ToolUseId};
+use crate::runtime::{Output, Report};
+
+/// What one stranger may say before it is believed to be a child of the conversation itself.
+const MAX_HELD_LINES: usize = 256;
+/// How many there may be. Beyond that, they are taken in at once.
+const MAX_STRANGERS: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Family {
+    children: BTreeMap<String, Child>,
+    strangers: BTreeMap<String, Vec<Vec<u8>>>,
+    /// Which tool call started a thread.
+    spawned_by: BTreeMap<String, ToolUseId>,
+}
+
+#[derive(Debug)]
+struct Child {
+    work: Work,
+    name: String,
+    parent: Option<SubagentId>,
+    /// It is at work, so the log knows it.
+    open: bool,
+}
+
+/// What to do about a line of a thread that is not known.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stranger {
+    /// Ask who it is.
+    New,
+    Held,
+    /// It has said enough.
+    Full,
+}
+
+impl Family {
+    pub(super) fn knows(&self, thread_id: &str) -> bool {
+        self.children.contains_key(thread_id)
+    }
+
+    pub(super) fn hold(&mut self, thread_id: &str, line: &[u8]) -> Stranger {
+        let many = self.strangers.len() >= MAX_STRANGERS;
+        if let Some(held) = self.strangers.get_mut(thread_id) {
+            held.push(line.to_vec());
+            return if held.len() >= MAX_HELD_LINES { Stranger::Full } else { Stranger::Held };
+        }
+        self.strangers.insert(thread_id.to_owned(), vec![line.to_vec()]);
+        if many { Stranger::Full } else { Stranger::New }
+    }
+
+    pub(super) fn strangers(&self) -> Vec<String> {
+        self.strangers.keys().cloned().collect()
+    }
+
+    pub(super) fn spawned(&mut self, thread_id: &str, by: ToolUseId) {
+        self.spawned_by.insert(thread_id.to_owned(), by);
+    }
+
+    /// Takes a thread in, and gives back what it had to say.
+    pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>) -> Vec<Vec<u8>> {
+        let held = self.strangers.remove(thread_id).unwrap_or_default();
+        let parent = parent.filter(|parent| self.knows(parent) && *parent != thread_id).map(SubagentId::trusted);
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "agent".to_owned());
+        let known = self.children.contains_key(thread_id);
+        if !known {
+            let work = Work::of_subagent(thread_id);
+            self.children.insert(thread_id.to_owned(), Child { work, name, parent, open: false });
+        }
+        held
+    }
+
+    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut Work> {
+        self.children.get_mut(thread_id).map(|child| &mut child.work)
+    }
+
+    /// The work of a thread that does something, after the log has heard of it.
+    pub(super) fn working(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut Work> {
+        let parent_tool_use_id = self.spawned_by.get(thread_id).cloned();
+        let child = self.children.get_mut(thread_id)?;
+        if !child.open {
+            child.open = true;
+            let started = SubagentStarted {
+                subagent_id: SubagentId::trusted(thread_id),
+                name: child.name.clone(),
+                background: Some(true),
+                parent_tool_use_id,
+                parent_subagent_id: child.parent.clone(),
+            };
+            out.report(Report::Fact { subagent_id: child.parent.clone(), event: started.into() });
+        }
+        Some(&mut child.work)
+    }
+
+    pub(super) fn ended(&mut self, thread_id: &str, status: WorkStatus, out: &mut Output) {
+        if let Some(child) = self.children.get_mut(thread_id)
+            && std::mem::take(&mut child.open)
+        {
+            child.work.turn = None;
+            let subagent_id = SubagentId::trusted(thread_id);
+            out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
+        }
+    }
+
+    /// Threads that have a turn, with its name.
+    pub(super) fn running(&self) -> Vec<(String, String)> {
+        let turn = |(id, child): (&String, &Child)| Some((id.clone(), child.work.turn.clone()?));
+        self.children.iter().filter_map(turn).collect()
+    }
+}

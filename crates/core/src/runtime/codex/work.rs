@@ -1,0 +1,241 @@
+//! What goes on in one thread: its open blocks and tools, and the names they have in the log. Which thread it is, and when its turns begin and end,
+//! is decided elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::turn::Spending;
+use super::wire::Change;
+use crate::event::{BackgroundStarted, Event, PlanUpdated, Retracted, Thinking};
+use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
+use crate::runtime::{Output, Report, StreamedText, Voice};
+
+/// How many ended items are remembered, so that what still comes of them is not taken for something new.
+const MAX_SETTLED: usize = 1_024;
+
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Nothing for the conversation's own thread.
+    pub(super) owner: Option<SubagentId>,
+    /// Items of different threads may have the same ids; in the log they may not.
+    prefix: String,
+    pub(super) turn: Option<String>,
+    pub(super) text: StreamedText,
+    blocks: BTreeMap<String, (BlockId, Voice)>,
+    pub(super) tools: BTreeMap<String, Tool>,
+    /// Names that were given in this turn; of a sub-agent, ever.
+    used: BTreeSet<String>,
+    /// An empty thought that shows life until something is said or done.
+    waiting: Option<BlockId>,
+    pub(super) background: BTreeMap<(String, String), BackgroundId>,
+    settled: BTreeSet<(String, String)>,
+    /// The last message, and whether it was said to be the final one.
+    pub(super) answer: Option<(bool, String)>,
+    pub(super) diff: String,
+    /// The last plan, which is often said again.
+    pub(super) plan: Option<PlanUpdated>,
+    pub(super) spending: Spending,
+    pub(super) compacting: Option<Compacting>,
+    /// A person asked for this turn's compaction.
+    pub(super) compaction_wanted: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compacting {
+    pub(super) tokens_before: Option<u64>,
+}
+
+/// An open tool call.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) id: ToolUseId,
+    pub(super) kind: ToolKind,
+}
+
+#[derive(Debug)]
+pub(super) enum ToolKind {
+    Command { process_id: Option<String>, script: String },
+    Change { changes: Vec<Change> },
+    Mcp { server: String },
+    Other,
+}
+
+impl Work {
+    /// The work of a sub-agent's thread.
+    pub(super) fn of_subagent(thread_id: &str) -> Self {
+        let short = thread_id.rsplit('-').next().unwrap_or(thread_id);
+        Self { owner: Some(SubagentId::trusted(thread_id)), prefix: format!("{short}:"), ..Self::default() }
+    }
+
+    pub(super) fn say(&self, event: impl Into<Event>, out: &mut Output) {
+        out.report(Report::Fact { subagent_id: self.owner.clone(), event: event.into() });
+    }
+
+    pub(super) fn begin_turn(&mut self, turn_id: &str, out: &mut Output) {
+        if self.turn.as_deref() == Some(turn_id) {
+            return;
+        }
+        self.forget_turn();
+        self.turn = Some(turn_id.to_owned());
+        if self.owner.is_none() {
+            self.used.clear();
+        }
+        let block_id = BlockId::trusted(self.fresh_name(&format!("start.{turn_id}")));
+        self.say(Thinking { block_id: block_id.clone(), done: Some(false), ..Thinking::default() }, out);
+        self.waiting = Some(block_id);
+    }
+
+    /// Ends a turn. What it comes back with are processes that were not asked to go on and must be ended.
+    pub(super) fn end_turn(&mut self, status: &str, out: &mut Output) -> Vec<String> {
+        let turn_id = self.turn.clone().unwrap_or_default();
+        if status == "completed" {
+            // What was streamed and never finished is not part of the conversation.
+            self.take_back("Codex dropped this message", Some(Voice::Text), out);
+        }
+        self.touch(out);
+        let mut processes = Vec::new();
+        for (item_id, tool) in std::mem::take(&mut self.tools) {
+            let key = (turn_id.clone(), item_id.clone());
+            match tool.kind {
+                ToolKind::Command { process_id: Some(process_id), .. } if status == "interrupted" => {
+                    processes.push(process_id);
+                    self.settle(key);
+                }
+                ToolKind::Command { process_id: Some(_), script } => {
+                    let background_id = BackgroundId::trusted(format!("{turn_id}:{item_id}"));
+                    self.background.insert(key, background_id.clone());
+                    let (tool_use_id, label) = (Some(tool.id), script);
+                    self.say(BackgroundStarted { background_id, tool_use_id, label, ..Default::default() }, out);
+                }
+                ToolKind::Command { .. } | ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => {
+                    self.settle(key);
+                }
+            }
+        }
+        self.forget_turn();
+        processes
+    }
+
+    fn forget_turn(&mut self) {
+        self.text.clear();
+        self.blocks.clear();
+        self.tools.clear();
+        self.diff.clear();
+        (self.turn, self.waiting, self.answer, self.compacting, self.plan) = (None, None, None, None, None);
+    }
+
+    fn settle(&mut self, key: (String, String)) {
+        if self.settled.len() >= MAX_SETTLED {
+            self.settled.pop_first();
+        }
+        self.settled.insert(key);
+    }
+
+    /// Whether this is the late end of something that its turn's end has already closed.
+    pub(super) fn was_settled(&mut self, turn_id: &str, item_id: &str) -> bool {
+        self.settled.remove(&(turn_id.to_owned(), item_id.to_owned()))
+    }
+
+    // ---- names ----
+
+    /// A name for an item in the log, not used before.
+    pub(super) fn fresh_name(&mut self, item_id: &str) -> String {
+        let name = format!("{}{item_id}", self.prefix);
+        let mut free = name.clone();
+        let mut number = 1_u64;
+        while self.used.contains(&free) {
+            number += 1;
+            free = format!("{name}.{number}");
+        }
+        self.used.insert(free.clone());
+        free
+    }
+
+    pub(super) fn tool_id(&self, item_id: &str) -> Option<ToolUseId> {
+        self.tools.get(item_id).map(|tool| tool.id.clone())
+    }
+
+    /// Remembers a tool call under a name of its own.
+    pub(super) fn open_tool(&mut self, item_id: &str, kind: ToolKind) -> ToolUseId {
+        let id = ToolUseId::trusted(self.fresh_name(item_id));
+        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind });
+        id
+    }
+
+    // ---- text ----
+
+    /// Something begins, so nobody needs to be told any more that the agent lives.
+    pub(super) fn touch(&mut self, out: &mut Output) {
+        if let Some(block_id) = self.waiting.take() {
+            self.say(Thinking { block_id, done: Some(true), ..Thinking::default() }, out);
+        }
+    }
+
+    /// The block of an item. The first thought takes the place of the empty one.
+    pub(super) fn block(&mut self, item_id: &str, voice: Voice, out: &mut Output) -> BlockId {
+        if let Some((block_id, _)) = self.blocks.get(item_id) {
+            return block_id.clone();
+        }
+        let waiting = if voice == Voice::Thinking { self.waiting.take() } else { None };
+        let block_id = waiting.unwrap_or_else(|| {
+            self.touch(out);
+            BlockId::trusted(self.fresh_name(item_id))
+        });
+        self.blocks.insert(item_id.to_owned(), (block_id.clone(), voice));
+        block_id
+    }
+
+    pub(super) fn piece(&mut self, item_id: &str, voice: Voice, text: String, out: &mut Output) {
+        let block_id = self.block(item_id, voice, out);
+        let event = self.text.piece(voice, &block_id, text);
+        self.say(event, out);
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    pub(super) fn is_open(&self, item_id: &str) -> bool {
+        self.blocks.contains_key(item_id)
+    }
+
+    /// The whole text of an item: what is missing of it is said, and the block is closed.
+    pub(super) fn whole(&mut self, item_id: &str, voice: Voice, whole: &str, out: &mut Output) {
+        if whole.is_empty() && !self.is_open(item_id) {
+            return;
+        }
+        let block_id = self.block(item_id, voice, out);
+        self.blocks.remove(item_id);
+        for event in self.text.finish_as(voice, &block_id, whole) {
+            if let Some(name) = name_of(&event) {
+                self.used.insert(name);
+            }
+            self.say(event, out);
+        }
+    }
+
+    /// Takes back what is open, of one voice or of both.
+    pub(super) fn take_back(&mut self, reason: &str, only: Option<Voice>, out: &mut Output) {
+        let open = std::mem::take(&mut self.blocks);
+        for (item_id, (block_id, voice)) in open {
+            if only.is_some_and(|only| only != voice) {
+                self.blocks.insert(item_id, (block_id, voice));
+                continue;
+            }
+            // A thought that was opened without a word is open all the same.
+            let event = self.text.retract(&block_id, reason);
+            let opened = voice == Voice::Thinking;
+            let empty = opened.then(|| Retracted { block_id, reason: Some(reason.to_owned()) }.into());
+            if let Some(event) = event.or(empty) {
+                self.say(event, out);
+            }
+        }
+    }
+}
+
+fn name_of(event: &Event) -> Option<String> {
+    match event {
+        Event::Delta(delta) => Some(delta.block_id.to_string()),
+        Event::Thinking(thinking) => Some(thinking.block_id.to_string()),
+        _ => None,
+    }
+}
