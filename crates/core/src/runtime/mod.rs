@@ -285,8 +285,12 @@ pub trait Protocol: Send {
 pub type MakeRecorded = fn() -> Box<dyn Recorded>;
 
 /// Every runtime whose recordings can be played.
-pub const RECORDED: &[(&str, MakeRecorded)] =
-    &[("claude", || Box::new(claude::RecordedClaude::default())), ("mock", || Box::new(mock::RecordedMock))];
+pub const RECORDED: &[(&str, MakeRecorded)] = &[
+    ("claude", || Box::new(claude::RecordedClaude::default())),
+    ("codex", || Box::new(codex::RecordedCodex::default())),
+    ("codex-exec", || Box::new(codex::RecordedExec::default())),
+    ("mock", || Box::new(mock::RecordedMock)),
+];
 
 /// How much of an unreadable line is kept in the log.
 const UNPARSED_BYTES: usize = 2 * 1024;

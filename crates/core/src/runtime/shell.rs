@@ -1,6 +1,8 @@
 //! What a shell command reads, where that can be known without running it. Only plain words prove something: whatever a shell would expand,
 //! redirect or run in the background proves nothing. This is for showing, never for deciding what may run.
 
+use crate::event::ToolStart;
+
 /// What a command does when all it does is look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
@@ -10,6 +12,25 @@ pub enum Reading {
     List { path: Option<String> },
     /// The places where a pattern is found.
     Search { pattern: String, path: Option<String> },
+}
+
+impl Reading {
+    /// Says so in the call that runs the command.
+    pub fn lift(self, start: &mut ToolStart) {
+        match self {
+            Reading::File { path } => (start.file_path, start.is_file_read) = (Some(path), Some(true)),
+            Reading::List { path } => start.search_path = path,
+            Reading::Search { pattern, path } => (start.pattern, start.search_path) = (Some(pattern), path),
+        }
+    }
+
+    /// The file whose content is read, if it is one.
+    pub fn file(self) -> Option<String> {
+        match self {
+            Reading::File { path } => Some(path),
+            Reading::List { .. } | Reading::Search { .. } => None,
+        }
+    }
 }
 
 /// What stays of `/bin/bash -lc 'ls -la'` without the shell around it.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::wire::{Message, ToolResultMeta};
 use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
 use crate::id::{SubagentId, ToolUseId};
-use crate::runtime::{Output, Report};
+use crate::runtime::{Output, Report, shell};
 
 #[derive(Debug, Default)]
 pub(super) struct Tools {
@@ -51,7 +51,8 @@ impl Tools {
     pub(super) fn called(&mut self, id: &str, tool: &str, input: Value, owner: Option<SubagentId>, out: &mut Output) {
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let start = ToolStart {
+        let reading = command.as_deref().filter(|_| tool == "Bash").and_then(shell::reading);
+        let mut start = ToolStart {
             tool_use_id: ToolUseId::trusted(id),
             tool: tool.to_owned(),
             file_path: text("file_path").or_else(|| text("notebook_path")),
@@ -64,6 +65,9 @@ impl Tools {
             input: Some(input.clone()),
             blob: None,
         };
+        if let Some(reading) = reading {
+            reading.lift(&mut start);
+        }
         out.report(Report::Fact { subagent_id: owner.clone(), event: start.into() });
         if let Some(steps) = todo_list(tool, &input) {
             out.report(PlanUpdated { steps, explanation: None });
@@ -106,6 +110,10 @@ impl Tools {
         let file_path = structure
             .and_then(|structure| path(structure, "filePath"))
             .or_else(|| call.as_ref().and_then(|call| path(&call.input, "file_path")));
+        let command = call.as_ref().filter(|call| call.tool == "Bash").and_then(|call| call.input.get("command"));
+        let read = command.and_then(Value::as_str).and_then(shell::reading).and_then(shell::Reading::file);
+        let reads = tool == "Read" || read.is_some();
+        let file_path = file_path.or(read);
         // A call that ran when the turn was interrupted comes back as one that a person rejected.
         let denied =
             fate.refused || self.denied.remove(id) || (!fate.interrupting && did_not_run(id, &line.tool_result_meta));
@@ -114,7 +122,7 @@ impl Tools {
             tool_use_id: ToolUseId::trusted(id),
             is_error,
             exit_code: (tool == "Bash").then(|| exit_code(&output, is_error, structure)).flatten(),
-            is_file_read: (tool == "Read" && !is_error).then_some(true),
+            is_file_read: (reads && !is_error).then_some(true),
             denied: denied.then_some(true),
             interrupted: (cut_off || (fate.interrupting && is_error && !denied)).then_some(true),
             diff: structure.and_then(|structure| diff_of(structure, file_path.as_deref())),

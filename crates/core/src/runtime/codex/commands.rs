@@ -27,11 +27,8 @@ impl Work {
             command: Some(script),
             ..ToolStart::default()
         };
-        match reading {
-            Some(Reading::File { path }) => (start.file_path, start.is_file_read) = (Some(path), Some(true)),
-            Some(Reading::List { path }) => start.search_path = path,
-            Some(Reading::Search { pattern, path }) => (start.pattern, start.search_path) = (Some(pattern), path),
-            None => {}
+        if let Some(reading) = reading {
+            reading.lift(&mut start);
         }
         self.say(start, out);
     }
@@ -58,10 +55,7 @@ impl Work {
             ToolKind::Command { script, .. } => script.as_str(),
             ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => "",
         };
-        let read = match shell::reading(script) {
-            Some(Reading::File { path }) => Some(path),
-            Some(Reading::List { .. } | Reading::Search { .. }) | None => None,
-        };
+        let read = shell::reading(script).and_then(Reading::file);
         let output = command.aggregated_output.clone().unwrap_or_default();
         let result = ToolResult {
             tool_use_id: tool.id,

@@ -106,7 +106,7 @@ impl Protocol for ExecProtocol {
         self.instructions.clone_from(&opening.system_prompt);
         (self.thread, self.spent) = match &opening.beginning {
             Beginning::Fresh => (None, Some(Tokens::default())),
-            Beginning::Resume { provider_session_id } | Beginning::Fork { provider_session_id, .. } => {
+            Beginning::Resume { provider_session_id, .. } | Beginning::Fork { provider_session_id, .. } => {
                 (Some(provider_session_id.clone()), None)
             }
         };

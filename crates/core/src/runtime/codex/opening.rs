@@ -47,7 +47,7 @@ impl CodexProtocol {
                 }
                 "thread/start"
             }
-            Beginning::Resume { provider_session_id } => {
+            Beginning::Resume { provider_session_id, .. } => {
                 params.insert("threadId".to_owned(), json!(provider_session_id));
                 params.insert("excludeTurns".to_owned(), json!(true));
                 "thread/resume"
@@ -79,6 +79,13 @@ impl CodexProtocol {
                 if self.beginning == Beginning::Fresh {
                     return Self::start_failed(&jsonrpc::Error::new(0, reason), out);
                 }
+                if matches!(self.beginning, Beginning::Resume { wanted: true, .. }) {
+                    return out.report(Report::StartFailed(StartFailure {
+                        message: format!("Codex does not have this thread: {reason}"),
+                        code: "conversation_not_found".to_owned(),
+                        fix: Some("check the id; `turnloom adopt codex` lists the threads there are".to_owned()),
+                    }));
+                }
                 // It does not have the conversation. A new one is better than none, and the log says so.
                 (self.beginning, self.not_resumed) = (Beginning::Fresh, Some(reason));
                 return self.open_thread(out);
@@ -106,7 +113,7 @@ impl CodexProtocol {
         };
         self.resumed = match &self.beginning {
             Beginning::Fresh => false,
-            Beginning::Resume { provider_session_id } => opened.thread.id == *provider_session_id,
+            Beginning::Resume { provider_session_id, .. } => opened.thread.id == *provider_session_id,
             Beginning::Fork { provider_session_id, .. } => {
                 opened.thread.forked_from_id.as_ref() == Some(provider_session_id)
             }

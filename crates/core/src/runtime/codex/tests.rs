@@ -1,6 +1,6 @@
 //! Every recording, played through the protocol and the turn machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{RecordedCodex, RecordedExec};
 use crate::event::Envelope;
@@ -8,11 +8,15 @@ use crate::replay::brief::{self, entries, name, recordings};
 use crate::replay::{Recorded, play};
 
 fn recorded(path: &Path) -> Box<dyn Recorded> {
-    if name(path).contains("exec_") && !name(path).contains("execpolicy") {
+    if name(path).starts_with("codex-exec") {
         Box::new(RecordedExec::default())
     } else {
         Box::new(RecordedCodex::default())
     }
+}
+
+fn all_recordings() -> Vec<PathBuf> {
+    [recordings("codex"), recordings("codex-exec")].concat()
 }
 
 fn log_of(path: &Path) -> Vec<Envelope> {
@@ -21,7 +25,7 @@ fn log_of(path: &Path) -> Vec<Envelope> {
 
 #[test]
 fn every_recording_gives_the_reviewed_events() {
-    for path in recordings("codex") {
+    for path in all_recordings() {
         let lines = brief::reviewed(recorded(&path).as_mut(), &path);
         insta::assert_snapshot!(name(&path), lines);
     }
@@ -29,14 +33,14 @@ fn every_recording_gives_the_reviewed_events() {
 
 #[test]
 fn a_recording_may_end_at_any_line() {
-    for path in recordings("codex") {
+    for path in all_recordings() {
         brief::lawful_when_cut(&|| recorded(&path), &path);
     }
 }
 
 #[test]
 fn nothing_in_the_recordings_is_unknown() {
-    for path in recordings("codex") {
+    for path in all_recordings() {
         let unknown = brief::unparsed(&log_of(&path));
         assert!(unknown.is_empty(), "{}: {unknown:#?}", path.display());
     }
@@ -50,12 +54,12 @@ mod fuzz {
     use crate::event::Part;
     use crate::id::{MessageId, SessionId, TurnId};
     use crate::replay::Direction;
-    use crate::replay::brief::{entries, recordings};
+    use crate::replay::brief::entries;
     use crate::runtime::codex::{CodexProtocol, ExecProtocol, Routed, Router};
     use crate::runtime::{Beginning, Line, Opening, Order, Output, Prompt, Protocol};
 
     fn golden() -> Vec<String> {
-        let all = recordings("codex");
+        let all = super::all_recordings();
         let lines = all.iter().flat_map(|path| entries(path)).filter(|entry| entry.direction == Direction::Out);
         lines.map(|entry| entry.line.to_string()).filter(|line| line.len() < 4_000).collect()
     }

@@ -162,7 +162,7 @@ fn a_thread_is_started_with_what_was_asked_for() {
 
 #[test]
 fn a_resume_is_verified() {
-    let resume = || Beginning::Resume { provider_session_id: "t".into() };
+    let resume = || Beginning::Resume { provider_session_id: "t".into(), wanted: false };
     let mut bench = Bench::open(resume(), json!({ "sandbox": "read-only", "approval_policy": "never" }));
     let params = bench.last("thread/resume")["params"].clone();
     assert_eq!((&params["threadId"], &params["excludeTurns"]), (&json!("t"), &json!(true)));
