@@ -68,11 +68,11 @@ pub(super) async fn run(_args: Args, context: &mut Context) -> Result<ExitCode> 
         Err(_) => log_of(&target.data, false).await,
     });
     findings.push(daemon(&target, &running).await);
+    let config = config.unwrap_or_default();
     if target.url.is_none() {
-        let config = config.unwrap_or_default();
         findings.push(port(&config, running.as_ref().ok().and_then(Option::as_ref)));
     }
-    findings.extend(runtimes(running.ok().flatten()).await);
+    findings.extend(runtimes(running.ok().flatten(), config).await);
     findings.push(match browser::opener() {
         Ok(opener) => Finding::new(State::Good, "browser", opener.display().to_string()),
         Err(why) => Finding::new(State::Absent, "browser", why).fix("open the link that `turnloom up` prints by hand"),
@@ -221,10 +221,10 @@ struct Agent {
 }
 
 /// Asks the daemon that runs, because its surroundings count; or one that lives only for the question, in a directory of its own.
-async fn runtimes(running: Option<Client>) -> Vec<Finding> {
+async fn runtimes(running: Option<Client>, config: Config) -> Vec<Finding> {
     let agents = match running {
         Some(client) => client.get::<Agents>("/api/agents").await.map_err(anyhow::Error::from),
-        None => ask_new_daemon().await,
+        None => ask_new_daemon(config).await,
     };
     match agents {
         Ok(Agents { agents }) => agents.into_iter().map(agent).collect(),
@@ -232,9 +232,10 @@ async fn runtimes(running: Option<Client>) -> Vec<Finding> {
     }
 }
 
-async fn ask_new_daemon() -> Result<Agents> {
+async fn ask_new_daemon(config: Config) -> Result<Agents> {
     let place = Scratch::new()?;
-    let config = Config { port: 0, ..Config::default() };
+    // Where the agents are is a setting too; the address is nobody's business but ours.
+    let config = Config { host: "127.0.0.1".to_owned(), port: 0, ..config };
     let options = Options { config, data: place.0.clone(), token: Token::Kept, program: program() };
     let daemon = Daemon::start_to_read(options).await?;
     let client = Client::new(&daemon.url(), daemon.token.clone())?;
@@ -265,9 +266,8 @@ fn agent(agent: Agent) -> Finding {
     let Agent { id, name, installed, version, problem, fix } = agent;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     // Some problems name the agent themselves.
-    let told = |problem: String| match problem.starts_with(&name) {
-        true => problem,
-        false => format!("{name}{version}: {problem}"),
+    let told = |problem: String| {
+        if problem.starts_with(&name) { problem } else { format!("{name}{version}: {problem}") }
     };
     let finding = match (installed, problem) {
         (true, None) => Finding::new(State::Good, &id, format!("{name}{version}")),
