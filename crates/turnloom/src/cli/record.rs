@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use tokio::signal::unix::{SignalKind, signal};
 use turnloom_core::id::SessionId;
 
 use super::failure::Failure;
@@ -38,17 +39,13 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let until = if args.turn { Until::Idle } else { Until::Left };
     let mut wire = Wire::open(&client, &session.session_id, until).await?;
     let mut file = args.out.as_deref().map(create).transpose()?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to signals")?;
     context.terminal.talk(&format!("Recording {}. Ctrl-C ends it.\n", session.session_id));
-    let interrupted = tokio::signal::ctrl_c();
-    tokio::pin!(interrupted);
     let mut lines = 0;
     loop {
         let piece = tokio::select! {
             piece = wire.next() => piece.map_err(explain)?,
-            heard = &mut interrupted => {
-                heard.context("cannot listen to signals")?;
-                break;
-            }
+            _ = interrupt.recv() => break,
         };
         let Some(piece) = piece else {
             if until == Until::Idle {
@@ -84,7 +81,7 @@ impl Recording {
 
     /// Records while a turn is shown, and on until the session is idle. A turn that was left is not waited for.
     pub(super) async fn beside(mut self, turn: impl Future<Output = Result<Ended>>) -> Result<Ended> {
-        let mut recording = Box::pin(self.to_end());
+        let mut recording = Box::pin(self.write_all());
         tokio::pin!(turn);
         let mut recorded = None;
         let ended = loop {
@@ -104,7 +101,7 @@ impl Recording {
         Ok(ended)
     }
 
-    async fn to_end(&mut self) -> Result<()> {
+    async fn write_all(&mut self) -> Result<()> {
         while let Some(piece) = self.wire.next().await.map_err(explain)? {
             write(&mut self.file, &self.path, &piece)?;
         }

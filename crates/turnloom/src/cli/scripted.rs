@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 use turnloom_core::id::SessionId;
 use turnloom_scripted::{DEMO, Options, Script, Server, StartError};
 
@@ -35,7 +36,9 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let script = read(args.script.as_deref())?;
-    let server = start(script, args.port).await.map_err(explain)?;
+    // Before anything is said: who reads it may answer with Ctrl-C at once.
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to signals")?;
+    let server = start(script, args.port).await.map_err(|error| explain(&error))?;
     let url = server.url();
     let look = context.terminal.out;
     let mut text = format!("{} {}\n\n", look.paint(Ink::Bold, "Scripted model"), look.paint(Ink::Cyan, &url));
@@ -57,7 +60,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let _ = writeln!(text, "  {url}/_scripted/requests");
     let told = context.terminal.data(&text);
     if told.is_ok() {
-        tokio::signal::ctrl_c().await.context("cannot listen to signals")?;
+        interrupt.recv().await;
     }
     server.stop().await;
     told?;
@@ -78,7 +81,7 @@ async fn start(script: Script, port: u16) -> Result<Server, StartError> {
     Server::start_with(script, address, Options::fresh()).await
 }
 
-fn explain(error: StartError) -> anyhow::Error {
+fn explain(error: &StartError) -> anyhow::Error {
     Failure::new(error.to_string(), "choose another --port, or leave it out for any that is free").into()
 }
 
@@ -115,7 +118,7 @@ pub(super) async fn demo(daemon: &Daemon, data: &Path) -> Result<Result<(Server,
     {
         return Ok(Ok((server, id)));
     }
-    let server = start(Script::parse(DEMO)?, 0).await.map_err(explain)?;
+    let server = start(Script::parse(DEMO)?, 0).await.map_err(|error| explain(&error))?;
     let params = params(&server.url(), &data.join("demo"))?;
     let id = if made_before.is_none() { Some(id) } else { None };
     let (row, _) = sessions.create(NewSession { id, runtime: RUNTIME.to_owned(), params }).await?;

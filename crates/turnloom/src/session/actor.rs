@@ -260,10 +260,11 @@ impl Session {
             at,
             sync: if out.facts.iter().any(must_be_synced) { Sync::Now } else { Sync::Lazy },
         };
-        self.sessions.log().append(append).await?;
         if came_to_rest {
+            // Before anybody can see the end of the turn: whoever begins to listen after it means the next one.
             self.sessions.0.taps.idle(&self.id);
         }
+        self.sessions.log().append(append).await?;
         Ok(())
     }
 
