@@ -27,7 +27,7 @@ impl Wire {
     }
 
     /// Everything until it ends, without the chunks' sizes.
-    fn to_end(self) -> Vec<Value> {
+    fn until_it_ends(self) -> Vec<Value> {
         let lines = self.0.lines().map_while(Result::ok).filter(|line| line.starts_with('{'));
         lines.map(|line| serde_json::from_str(&line).unwrap()).collect()
     }
@@ -40,7 +40,7 @@ fn the_wire_is_heard_from_the_first_word_on() {
     client.mock("s");
     let (one, other) = (Wire::open(client, "?until=idle"), Wire::open(client, "?until=idle"));
     client.turn("s", "garbage");
-    let lines = one.to_end();
+    let lines = one.until_it_ends();
     let said: Vec<(&str, &Value)> = lines.iter().map(|line| (line["dir"].as_str().unwrap(), &line["line"])).collect();
     assert_eq!((said[0].0, &said[0].1["do"]), ("in", &json!("open")));
     assert_eq!((said[1].0, &said[1].1["say"]), ("out", &json!("ready")));
@@ -49,7 +49,7 @@ fn the_wire_is_heard_from_the_first_word_on() {
     assert_eq!(said.last().unwrap().1["say"], "turn_end");
     let times: Vec<u64> = lines.iter().map(|line| line["at_ms"].as_u64().unwrap()).collect();
     assert!(times.is_sorted(), "{times:?}");
-    assert_eq!(other.to_end().len(), lines.len());
+    assert_eq!(other.until_it_ends().len(), lines.len());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn the_wire_ends_with_the_daemon() {
     daemon.client.turn("s", "echo one");
     daemon.client.turn("s", "echo two");
     assert_eq!(daemon.terminate(), Some(0));
-    let prompts = wire.to_end().iter().filter(|line| line["line"]["do"] == "prompt").count();
+    let prompts = wire.until_it_ends().iter().filter(|line| line["line"]["do"] == "prompt").count();
     assert_eq!(prompts, 2);
 }
 

@@ -46,12 +46,11 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let cwd = args.cwd.as_ref().map(|cwd| here.join(cwd).to_string_lossy().into_owned());
     let connection = context.target.connect(Purpose::Read).await?;
     let look = context.terminal.out;
-    let text = match &args.id {
-        Some(id) => adopt(&connection.client, &args.runtime, id, cwd).await,
-        None => {
-            let cwd = cwd.unwrap_or_else(|| here.to_string_lossy().into_owned());
-            list(&connection.client, &args.runtime, &cwd, look).await
-        }
+    let text = if let Some(id) = &args.id {
+        adopt(&connection.client, &args.runtime, id, cwd).await
+    } else {
+        let cwd = cwd.unwrap_or_else(|| here.to_string_lossy().into_owned());
+        list(&connection.client, &args.runtime, &cwd, look).await
     };
     connection.finish().await?;
     match text? {
