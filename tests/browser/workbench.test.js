@@ -154,8 +154,14 @@ for (const colorScheme of ['light', 'dark']) {
   workbench(`nothing serious stands in the way of a screen reader (${colorScheme})`, async (daemon, openPage) => {
     await daemon.session('axe')
     await daemon.say('axe', 'demo')
-    const page = await openPage({ hash: session('axe'), colorScheme, bypassCSP: true })
+    // With all that stands around a conversation: tabs, a panel, the inspector.
+    const page = await openPage({ hash: session('try-me'), colorScheme, bypassCSP: true })
+    await composer(page).waitFor()
+    await page.goto(`${daemon.url}/${session('axe')}`)
     await page.getByRole('button', { name: /Allow once/ }).waitFor()
+    await page.keyboard.press('Control+.')
+    await page.getByRole('tab', { name: 'Inspector', selected: true }).waitFor()
+    await page.getByRole('button', { name: /turn_started/ }).waitFor()
     await page.evaluate(axe)
     const found = await page.evaluate(async () => {
       const { violations } = await window.axe.run()
