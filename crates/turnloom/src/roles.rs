@@ -95,8 +95,6 @@ fn templates(config: &RolesConfig, kind: &str) -> std::io::Result<Vec<(String, V
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test says what is wrong by panicking")]
-
     use super::*;
 
     #[test]

@@ -57,7 +57,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<ExitCode> {
     if written.is_empty() {
         context.terminal.talk("Everything is there already.\n");
     }
-    let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
-    context.terminal.data(&lines)?;
+    for path in written {
+        context.terminal.data(&format!("{}\n", path.display()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
