@@ -4,8 +4,10 @@ use serde_json::Value;
 
 use super::wire::{Item, Page, Thread, Turn};
 use super::work::Work;
-use crate::event::{Event, Outcome, Part, TurnResult};
-use crate::runtime::{Output, Report};
+use crate::event::{Event, Part, TurnResult};
+use crate::id::MessageId;
+use crate::runtime::{ImportedTurn, Output, Report};
+use crate::time::Timestamp;
 
 /// A thread that can become a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,18 +18,6 @@ pub struct StoredThread {
     pub model: Option<String>,
     /// Seconds since 1970.
     pub updated_at: Option<i64>,
-}
-
-/// One turn of a stored thread.
-#[derive(Debug, Clone)]
-pub struct StoredTurn {
-    /// What the person said first.
-    pub content: Vec<Part>,
-    /// What the agent did, in order.
-    pub events: Vec<Event>,
-    pub outcome: Outcome,
-    /// What Codex calls the turn.
-    pub anchor: String,
 }
 
 /// The threads in an answer to `thread/list`, and where the next page begins.
@@ -49,36 +39,53 @@ pub fn stored_threads(result: &str) -> Result<(Vec<StoredThread>, Option<String>
 }
 
 /// The turns in an answer to `thread/turns/list` with all their items, in the order of the answer, and where the next page begins.
-pub fn stored_turns(result: &str) -> Result<(Vec<StoredTurn>, Option<String>), String> {
+pub fn stored_turns(result: &str) -> Result<(Vec<ImportedTurn>, Option<String>), String> {
     let page: Page = serde_json::from_str(result).map_err(|error| error.to_string())?;
     let turns = page.data.into_iter().filter_map(|turn| serde_json::from_value::<Turn>(turn).ok());
     Ok((turns.map(stored_turn).collect(), page.next_cursor))
 }
 
-fn stored_turn(turn: Turn) -> StoredTurn {
+fn stored_turn(turn: Turn) -> ImportedTurn {
+    let seconds = |seconds: Option<i64>| seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
+    let started_at = seconds(turn.started_at).unwrap_or_default();
     let mut work = Work::default();
     work.turn = Some(turn.id.clone());
-    let mut out = Output::default();
-    let mut content = Vec::new();
-    for item in turn.items.into_iter().filter_map(|item| serde_json::from_value::<Item>(item).ok()) {
+    let mut imported = ImportedTurn {
+        message_id: MessageId::trusted(&turn.id),
+        content: Vec::new(),
+        started_at,
+        events: Vec::new(),
+        ended_at: seconds(turn.completed_at).unwrap_or(started_at),
+        anchor: Some(turn.id.clone()),
+    };
+    let mut at = started_at;
+    for value in turn.items {
+        at = value.get("completedAtMs").and_then(Value::as_i64).map_or(at, Timestamp::from_millis).max(at);
+        let Ok(item) = serde_json::from_value::<Item>(value) else { continue };
         match &item {
-            Item::UserMessage { content: said, .. } if content.is_empty() => content = said.iter().map(part).collect(),
-            item => work.completed(item, &turn.id, &mut out),
+            Item::UserMessage { content, client_id } if imported.content.is_empty() => {
+                imported.content = content.iter().map(part).collect();
+                imported.message_id = client_id.as_ref().map_or(imported.message_id, MessageId::trusted);
+            }
+            item => {
+                let mut out = Output::default();
+                work.completed(item, &turn.id, &mut out);
+                imported.events.extend(events(out).map(|event| (at, event)));
+            }
         }
     }
+    imported.ended_at = imported.ended_at.max(at);
     if let Some((_, text)) = work.answer.take() {
-        out.report(TurnResult { text });
+        imported.events.push((at, TurnResult { text }.into()));
     }
-    let event = |report: Report| match report {
+    imported
+}
+
+fn events(out: Output) -> impl Iterator<Item = Event> {
+    out.reports.into_iter().filter_map(|report| match report {
         Report::Fact { event, .. } => Some(event),
         _ => None,
-    };
-    let outcome = match turn.status.as_str() {
-        "completed" => Outcome::Completed,
-        "failed" => Outcome::Failed,
-        _ => Outcome::Interrupted,
-    };
-    StoredTurn { content, events: out.reports.into_iter().filter_map(event).collect(), outcome, anchor: turn.id }
+    })
 }
 
 /// What a person said, as a part of a message.
@@ -94,5 +101,45 @@ pub(super) fn part(value: &Value) -> Part {
         }
         "localImage" | "mention" | "skill" => Part::File { path: text("path").to_owned() },
         _ => Part::Text { text: text("text").to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{stored_threads, stored_turns};
+    use crate::event::Part;
+
+    #[test]
+    fn stored_turns_become_facts() {
+        let page = json!({ "data": [{
+            "id": "u1", "status": "completed", "startedAt": 10, "completedAt": 12,
+            "items": [
+                { "type": "userMessage", "id": "a", "clientId": "mine", "content": [{ "type": "text", "text": "list" }] },
+                { "type": "commandExecution", "id": "c", "command": "ls", "status": "completed", "exitCode": 0,
+                  "aggregatedOutput": "x\n", "completedAtMs": 11000 },
+                { "type": "agentMessage", "id": "m", "text": "One file.", "completedAtMs": 11500 },
+            ],
+        }], "nextCursor": null });
+        let (turns, next) = stored_turns(&page.to_string()).unwrap();
+        assert_eq!((turns.len(), next), (1, None));
+        assert_eq!(turns[0].content, [Part::Text { text: "list".into() }]);
+        assert_eq!((turns[0].message_id.as_str(), turns[0].anchor.as_deref()), ("mine", Some("u1")));
+        let kinds: Vec<_> = turns[0].events.iter().map(|(at, event)| (at.millis(), event.kind())).collect();
+        assert_eq!(kinds, [(11000, "tool_start"), (11000, "tool_result"), (11500, "delta"), (11500, "result")]);
+        assert_eq!(turns[0].ended_at.millis(), 12000);
+    }
+
+    #[test]
+    fn threads_of_sub_agents_are_not_listed() {
+        let page = json!({ "data": [
+            { "id": "t", "name": null, "preview": "hello", "cwd": "/w", "updatedAt": 5 },
+            { "id": "c", "parentThreadId": "t" },
+        ], "nextCursor": "more" });
+        let (threads, next) = stored_threads(&page.to_string()).unwrap();
+        assert_eq!((threads.len(), next.as_deref()), (1, Some("more")));
+        assert_eq!((threads[0].title.as_deref(), threads[0].updated_at), (Some("hello"), Some(5)));
+        assert!(stored_threads("17").is_err());
     }
 }

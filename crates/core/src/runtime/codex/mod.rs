@@ -43,7 +43,7 @@ mod wire;
 mod work;
 
 pub use self::exec::{Do, ExecProtocol, Run, RunEnd};
-pub use self::history::{StoredThread, StoredTurn, stored_threads, stored_turns};
+pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};
 pub use self::router::{ClientId, Routed, Router};

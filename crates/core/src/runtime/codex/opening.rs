@@ -67,7 +67,7 @@ impl CodexProtocol {
     pub(super) fn thread_opened(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
         let opened: Result<ThreadOpened, String> = match result {
             Ok(result) => serde_json::from_str(result).map_err(|error| error.to_string()),
-            Err(error) if self.beginning == Beginning::Fresh || is_taken(&error) => {
+            Err(error) if self.must_open() || is_taken(&error) => {
                 return Self::start_failed(&error, out);
             }
             Err(error) => Err(error.message),
@@ -76,7 +76,7 @@ impl CodexProtocol {
             Ok(opened) if !opened.thread.id.is_empty() => opened,
             other => {
                 let reason = other.err().unwrap_or_else(|| "Codex did not name the thread".to_owned());
-                if self.beginning == Beginning::Fresh {
+                if self.must_open() {
                     return Self::start_failed(&jsonrpc::Error::new(0, reason), out);
                 }
                 if matches!(self.beginning, Beginning::Resume { wanted: true, .. }) {
@@ -103,6 +103,11 @@ impl CodexProtocol {
             self.turn = Some(Turn { joined: true, ..Turn::default() });
         }
         self.maybe_ready(out);
+    }
+
+    /// Whether nothing else will do: there is no conversation to go on with, or a person asked for this very one.
+    fn must_open(&self) -> bool {
+        matches!(self.beginning, Beginning::Fresh | Beginning::Resume { wanted: true, .. })
     }
 
     /// What was asked for must be what came.
@@ -167,6 +172,8 @@ impl CodexProtocol {
                 "conversation_in_use",
                 "close the other program that has this conversation open, then send the message again",
             )
+        } else if error.message.contains("not found") || error.message.contains("no rollout") {
+            ("conversation_not_found", "check the id; `turnloom adopt codex` lists the conversations there are")
         } else {
             ("agent_start_failed", "run `turnloom doctor`, then send the message again")
         };

@@ -52,7 +52,7 @@ impl Recorded for RecordedCodex {
                 Some("thread/start") => _ = beginning.get_or_insert(Beginning::Fresh),
                 Some("thread/resume") => {
                     let provider_session_id = text(line, "/params/threadId").unwrap_or_default().to_owned();
-                    beginning.get_or_insert(Beginning::Resume { provider_session_id, wanted: false });
+                    beginning.get_or_insert(Beginning::Resume { provider_session_id, wanted: true });
                 }
                 Some("thread/read") => self.read.extend(text(line, "/params/threadId").map(str::to_owned)),
                 _ => {}
@@ -120,7 +120,7 @@ impl RecordedCodex {
                     (self.names, self.hosts, self.ours) = Default::default();
                     self.turn = None;
                     let beginning = match self.thread.clone() {
-                        Some(provider_session_id) => Beginning::Resume { provider_session_id, wanted: false },
+                        Some(provider_session_id) => Beginning::Resume { provider_session_id, wanted: true },
                         None => Beginning::Fresh,
                     };
                     vec![Act::Restart(NewAgent { protocol: Box::new(CodexProtocol::default()), beginning })]

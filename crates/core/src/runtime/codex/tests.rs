@@ -1,47 +1,37 @@
 //! Every recording, played through the protocol and the turn machine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{RecordedCodex, RecordedExec};
-use crate::event::Envelope;
 use crate::replay::brief::{self, entries, name, recordings};
-use crate::replay::{Recorded, play};
+use crate::replay::play;
+use crate::runtime::{MakeRecorded, RECORDED};
 
-fn recorded(path: &Path) -> Box<dyn Recorded> {
-    if name(path).starts_with("codex-exec") {
-        Box::new(RecordedExec::default())
-    } else {
-        Box::new(RecordedCodex::default())
-    }
-}
-
-fn all_recordings() -> Vec<PathBuf> {
-    [recordings("codex"), recordings("codex-exec")].concat()
-}
-
-fn log_of(path: &Path) -> Vec<Envelope> {
-    play(recorded(path).as_mut(), &entries(path))
+/// Every recording, with what reads it.
+fn all() -> Vec<(PathBuf, MakeRecorded)> {
+    let read = |name: &str| RECORDED.iter().find(|(known, _)| *known == name).unwrap().1;
+    let of = |runtime: &'static str| recordings(runtime).into_iter().map(move |path| (path, read(runtime)));
+    of("codex").chain(of("codex-exec")).collect()
 }
 
 #[test]
 fn every_recording_gives_the_reviewed_events() {
-    for path in all_recordings() {
-        let lines = brief::reviewed(recorded(&path).as_mut(), &path);
+    for (path, recorded) in all() {
+        let lines = brief::reviewed(recorded().as_mut(), &path);
         insta::assert_snapshot!(name(&path), lines);
     }
 }
 
 #[test]
 fn a_recording_may_end_at_any_line() {
-    for path in all_recordings() {
-        brief::lawful_when_cut(&|| recorded(&path), &path);
+    for (path, recorded) in all() {
+        brief::lawful_when_cut(&recorded, &path);
     }
 }
 
 #[test]
 fn nothing_in_the_recordings_is_unknown() {
-    for path in all_recordings() {
-        let unknown = brief::unparsed(&log_of(&path));
+    for (path, recorded) in all() {
+        let unknown = brief::unparsed(&play(recorded().as_mut(), &entries(&path)));
         assert!(unknown.is_empty(), "{}: {unknown:#?}", path.display());
     }
 }
@@ -54,12 +44,12 @@ mod fuzz {
     use crate::event::Part;
     use crate::id::{MessageId, SessionId, TurnId};
     use crate::replay::Direction;
-    use crate::replay::brief::entries;
+    use crate::replay::brief::{entries, recordings};
     use crate::runtime::codex::{CodexProtocol, ExecProtocol, Routed, Router};
     use crate::runtime::{Beginning, Line, Opening, Order, Output, Prompt, Protocol};
 
     fn golden() -> Vec<String> {
-        let all = super::all_recordings();
+        let all = [recordings("codex"), recordings("codex-exec")].concat();
         let lines = all.iter().flat_map(|path| entries(path)).filter(|entry| entry.direction == Direction::Out);
         lines.map(|entry| entry.line.to_string()).filter(|line| line.len() < 4_000).collect()
     }

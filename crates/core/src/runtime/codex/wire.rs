@@ -34,7 +34,7 @@ shapes! {
         status: ThreadStatus,
     }
     ThreadGiven { thread: Thread }
-    Turn { id: String, status: String, error: Option<TurnError>, items: Vec<Value> }
+    Turn { id: String, status: String, error: Option<TurnError>, items: Vec<Value>, started_at: Option<i64>, completed_at: Option<i64> }
     TurnGiven { turn: Turn }
     TurnIs { thread_id: String, turn: Turn }
     SteerTaken { turn_id: String }

@@ -185,6 +185,13 @@ fn a_resume_is_verified() {
     let ready = bench.is_ready();
     assert_eq!((ready.resumed, ready.reason.as_deref()), (false, Some("no rollout found for thread id t")));
 
+    let wanted = Beginning::Resume { provider_session_id: "t".into(), wanted: true };
+    let mut bench = Bench::open(wanted, json!({}));
+    bench.refuse("thread/resume", "no rollout found for thread id t");
+    assert!(
+        bench.has(|report| matches!(report, Report::StartFailed(failure) if failure.code == "conversation_not_found"))
+    );
+
     let mut bench = Bench::open(resume(), json!({}));
     bench.refuse("thread/resume", "thread t already has an active writer");
     assert!(
