@@ -49,6 +49,8 @@ pub struct Config {
     pub claude: ProgramConfig,
     /// Role files for sub-agents.
     pub roles: RolesConfig,
+    /// Codex, both ways to drive it.
+    pub codex: ProgramConfig,
 }
 
 /// When an append counts as done.
@@ -80,6 +82,7 @@ impl Default for Config {
             linger_seconds: 5,
             claude: ProgramConfig::default(),
             roles: RolesConfig::default(),
+            codex: ProgramConfig::default(),
         }
     }
 }

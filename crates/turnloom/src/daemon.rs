@@ -18,6 +18,7 @@ use crate::log::{self, Log, Sqlite, Tails, sqlite};
 use crate::metrics::Metrics;
 use crate::process::{Instance, Spawner, sweep};
 use crate::runtime::claude::Claude;
+use crate::runtime::codex::{Codex, CodexExec};
 use crate::runtime::mock::Mock;
 use crate::runtime::{Runtimes, Workshop};
 use crate::session::{self, Sessions};
@@ -117,7 +118,12 @@ impl Daemon {
         let metrics = Arc::new(Metrics::default());
         let workshop =
             Workshop { spawner: spawner.clone(), tracker: tracker.clone(), max_line_bytes: config.max_line_bytes };
-        let runtimes = Runtimes::new(vec![Box::new(Mock { program }), Box::new(Claude::new(config.claude.clone()))]);
+        let runtimes = Runtimes::new(vec![
+            Box::new(Mock { program }),
+            Box::new(Claude::new(config.claude.clone())),
+            Box::new(Codex::new(config.codex.clone())),
+            Box::new(CodexExec::new(config.codex.clone())),
+        ]);
         let sessions = Sessions::new(log.clone(), runtimes, workshop, config.clone(), Arc::clone(&metrics));
         let recovered = match recovery {
             Recovery::Now => sessions.recover().await?,

@@ -2,6 +2,7 @@
 //! `turnloom_core::runtime`.
 
 pub mod claude;
+pub mod codex;
 pub mod mock;
 pub mod program;
 

@@ -1,0 +1,211 @@
+//! `codex exec`: one process per turn. The session sees an agent that is always there; it is a task that starts the processes one after another.
+
+use std::path::PathBuf;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use turnloom_core::id::SessionId;
+use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, ExecProtocol, Run, RunEnd};
+use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
+
+use super::{Installed, NAME};
+use crate::process::{Agent, InProcess, Launch, Line, Spawner};
+use crate::runtime::program::{self, Environment, ProgramConfig};
+use crate::runtime::{AgentInfo, Asking, Running, Runtime, Starting, Workshop, describe};
+
+const ID: &str = "codex-exec";
+
+/// Codex without its app-server: less can be done with it, and nothing stays in memory.
+#[derive(Debug)]
+pub struct CodexExec(Installed);
+
+impl CodexExec {
+    pub fn new(config: ProgramConfig) -> Self {
+        Self(Installed::new(config))
+    }
+
+    async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
+        let home = opening.params.get("codex_home").and_then(serde_json::Value::as_str).map(PathBuf::from);
+        let mut environment = self.0.environment(home.as_deref())?;
+        environment.of_session(&opening.params);
+        let (program, _) = self.0.check(&environment, workshop).await?;
+        let runner = Runner {
+            program,
+            environment,
+            cwd: opening.cwd.as_ref().map_or_else(program::default_directory, PathBuf::from),
+            session: opening.session_id.clone(),
+            line_limit: workshop.max_line_bytes,
+            spawner: workshop.spawner.clone(),
+        };
+        let agent = Agent::in_process(&workshop.tracker, workshop.max_line_bytes, |pipes| runner.serve(pipes));
+        Ok(Running { agent, protocol: Box::new(ExecProtocol::default()), held: None })
+    }
+}
+
+impl Runtime for CodexExec {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
+        Box::pin(self.0.info(ID, "Codex, one process per turn", EXEC_CAPABILITIES, workshop))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        EXEC_CAPABILITIES
+    }
+
+    fn own_params(&self) -> &'static [&'static str] {
+        &["effort", "sandbox", "codex_home"]
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["effort", "sandbox"]
+    }
+
+    fn idle_ms(&self) -> i64 {
+        i64::from(self.0.config.idle_seconds) * 1000
+    }
+
+    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
+        Box::pin(self.launch(opening, workshop))
+    }
+}
+
+/// Starts one process after another, and passes on what they say.
+struct Runner {
+    program: PathBuf,
+    environment: Environment,
+    cwd: PathBuf,
+    session: SessionId,
+    line_limit: usize,
+    spawner: Spawner,
+}
+
+type Orders = tokio::io::Split<BufReader<DuplexStream>>;
+
+impl Runner {
+    async fn serve(self, pipes: InProcess) -> i32 {
+        let InProcess { input, mut output, terminated } = pipes;
+        let mut orders = BufReader::new(input).split(b'\n');
+        let mut waiting: Option<Run> = None;
+        loop {
+            let order = match waiting.take() {
+                Some(run) => Some(Do::Run(run)),
+                None => tokio::select! {
+                    () = terminated.cancelled() => return 0,
+                    order = next(&mut orders) => order,
+                },
+            };
+            match order {
+                Some(Do::Run(run)) => {
+                    let stopped = async {
+                        tokio::select! {
+                            () = terminated.cancelled() => After::End,
+                            after = other_order(&mut orders) => after,
+                        }
+                    };
+                    let (end, after) = self.run(run, &mut output, stopped).await;
+                    if say(&mut output, &end.line()).await.is_err() {
+                        return 0;
+                    }
+                    match after {
+                        After::GoOn => {}
+                        After::Then(run) => waiting = Some(run),
+                        After::End => return 0,
+                    }
+                }
+                Some(Do::Interrupt {}) => {}
+                Some(Do::Exit {}) | None => return 0,
+            }
+        }
+    }
+
+    async fn run(&self, run: Run, output: &mut DuplexStream, stopped: impl Future<Output = After>) -> (RunEnd, After) {
+        let mut args: Vec<_> = run.args.into_iter().map(Into::into).collect();
+        // Before the word that says what to do next.
+        let setup = super::SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]);
+        args.splice(1..1, setup);
+        let launch = Launch {
+            program: self.program.clone(),
+            args,
+            cwd: self.cwd.clone(),
+            env: self.environment.clone().into_vec(),
+            session: self.session.clone(),
+            line_limit: self.line_limit,
+        };
+        let mut agent = match self.spawner.spawn(launch).await {
+            Ok(agent) => agent,
+            Err(error) => {
+                return (RunEnd { code: None, stderr: format!("{NAME} could not be started: {error}") }, After::GoOn);
+            }
+        };
+        let Agent { input, output: said, handle } = &mut agent;
+        let mut after = After::GoOn;
+        let mut stopped = std::pin::pin!(stopped);
+        let mut listening = true;
+        if input.write_all(run.prompt.as_bytes()).await.is_ok() {
+            input.close();
+        }
+        let mut lines = Vec::new();
+        loop {
+            tokio::select! {
+                count = said.next_batch(&mut lines) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for line in lines.drain(..) {
+                        let Line::Text(text) = &line else { continue };
+                        let written = async {
+                            output.write_all(text).await?;
+                            output.write_all(b"\n").await
+                        };
+                        if written.await.is_err() {
+                            handle.kill();
+                        }
+                    }
+                }
+                stop = &mut stopped, if listening => {
+                    (after, listening) = (stop, false);
+                    // The next message may come between the end of a turn and the end of its process.
+                    if !matches!(after, After::Then(_)) {
+                        handle.terminate();
+                    }
+                }
+            }
+        }
+        let exit = handle.wait().await;
+        let stderr = if exit.code == Some(0) { String::new() } else { describe(&exit) };
+        (RunEnd { code: exit.code, stderr }, after)
+    }
+}
+
+/// What follows the end of a process.
+#[derive(Debug, PartialEq, Eq)]
+enum After {
+    GoOn,
+    Then(Run),
+    End,
+}
+
+/// What comes in while a process runs.
+async fn other_order(orders: &mut Orders) -> After {
+    match next(orders).await {
+        Some(Do::Interrupt {}) => After::GoOn,
+        Some(Do::Run(run)) => After::Then(run),
+        Some(Do::Exit {}) | None => After::End,
+    }
+}
+
+/// The next order. A line that is none is passed over: only our own protocol writes here.
+async fn next(orders: &mut Orders) -> Option<Do> {
+    while let Ok(Some(line)) = orders.next_segment().await {
+        if let Ok(order) = serde_json::from_slice(&line) {
+            return Some(order);
+        }
+    }
+    None
+}
+
+async fn say(output: &mut DuplexStream, line: &serde_json::Value) -> std::io::Result<()> {
+    output.write_all(format!("{line}\n").as_bytes()).await
+}

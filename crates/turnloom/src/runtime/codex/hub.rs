@@ -1,0 +1,261 @@
+//! One app-server and everybody who shares it. The hub is a task that owns the process and the [`Router`]; a session sees an agent inside this
+//! process whose pipe ends here. The router decides who hears what; this moves the lines.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use turnloom_core::runtime;
+use turnloom_core::runtime::codex::{ClientId, Routed, Router};
+
+use crate::process::{Agent, InProcess, Line};
+use crate::runtime::{Workshop, describe};
+
+/// What may wait for the hub; a client that writes faster waits for a place.
+const TO_HUB: usize = 256;
+/// What may wait for one client. A session takes what is there with each append, so this is many appends.
+const TO_CLIENT: usize = 8_192;
+/// How long the hub waits for a client that does not read before it goes on without it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a server that nobody uses looks whether the daemon ends.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A server that runs. A cheap handle.
+#[derive(Debug, Clone)]
+pub(super) struct Hub {
+    said: mpsc::Sender<Said>,
+}
+
+#[derive(Debug)]
+enum Said {
+    Join { inbox: mpsc::Sender<Inbox>, answer: oneshot::Sender<ClientId> },
+    Line { client: ClientId, line: Vec<u8> },
+    Gone { client: ClientId },
+}
+
+/// What a client gets.
+#[derive(Debug)]
+enum Inbox {
+    Lines(Vec<u8>),
+    End { code: i32 },
+}
+
+impl Hub {
+    /// Takes a server that was just started. It ends when nobody has used it for a while.
+    pub(super) fn start(server: Agent, idle_seconds: u32, workshop: &Workshop) -> Self {
+        let (said, heard) = mpsc::channel(TO_HUB);
+        let task = Task {
+            server,
+            router: Router::default(),
+            clients: HashMap::new(),
+            idle: Duration::from_secs(idle_seconds.max(1).into()),
+            tracker: workshop.tracker.clone(),
+        };
+        workshop.tracker.spawn(task.run(heard));
+        Self { said }
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        !self.said.is_closed()
+    }
+
+    /// A place at this server, as an agent. Nothing when the server is gone.
+    pub(super) async fn join(&self, workshop: &Workshop) -> Option<Agent> {
+        let (inbox, messages) = mpsc::channel(TO_CLIENT);
+        let (answer, joined) = oneshot::channel();
+        self.said.send(Said::Join { inbox, answer }).await.ok()?;
+        let client = Client { id: joined.await.ok()?, hub: self.said.clone() };
+        Some(Agent::in_process(&workshop.tracker, workshop.max_line_bytes, |pipes| client.serve(pipes, messages)))
+    }
+}
+
+/// One session's end of the pipe.
+#[derive(Debug)]
+struct Client {
+    id: ClientId,
+    hub: mpsc::Sender<Said>,
+}
+
+impl Client {
+    async fn serve(self, pipes: InProcess, mut inbox: mpsc::Receiver<Inbox>) -> i32 {
+        let InProcess { input, mut output, terminated } = pipes;
+        let mut lines = BufReader::new(input).split(b'\n');
+        loop {
+            tokio::select! {
+                biased;
+                () = terminated.cancelled() => return 0,
+                message = inbox.recv() => match message {
+                    Some(Inbox::Lines(lines)) => if output.write_all(&lines).await.is_err() {
+                        return 0; // nobody listens any more
+                    },
+                    Some(Inbox::End { code }) => {
+                        drop(output.flush().await);
+                        return code;
+                    }
+                    None => return 1,
+                },
+                line = lines.next_segment() => match line {
+                    Ok(Some(line)) => if self.hub.send(Said::Line { client: self.id, line }).await.is_err() {
+                        return 1;
+                    },
+                    Ok(None) | Err(_) => return 0,
+                },
+            }
+        }
+    }
+}
+
+/// However a client ends, also where it is killed: what it had running must not go on.
+impl Drop for Client {
+    fn drop(&mut self) {
+        let gone = Said::Gone { client: self.id };
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(gone) {
+            tracing::debug!(client = ?self.id, "the hub is busy; it will see that a client is gone when it speaks to it");
+        }
+    }
+}
+
+struct Task {
+    server: Agent,
+    router: Router,
+    clients: HashMap<ClientId, mpsc::Sender<Inbox>>,
+    /// How long it is kept without anybody.
+    idle: Duration,
+    /// Closed when the daemon ends.
+    tracker: TaskTracker,
+}
+
+impl Task {
+    async fn run(mut self, mut heard: mpsc::Receiver<Said>) {
+        let mut lines = Vec::new();
+        let mut silent = false;
+        let mut alone = Duration::ZERO;
+        let exit = loop {
+            let waiting = self.server.input.is_waiting();
+            let nobody = self.router.is_empty();
+            if !nobody {
+                alone = Duration::ZERO;
+            }
+            let mut routed = Routed::default();
+            tokio::select! {
+                said = heard.recv() => match said {
+                    Some(Said::Join { inbox, answer }) => {
+                        let client = self.router.connect();
+                        self.clients.insert(client, inbox);
+                        if answer.send(client).is_err() {
+                            self.router.disconnect(client, &mut routed);
+                        }
+                    }
+                    Some(Said::Line { client, line }) => self.router.from_client(client, &line, &mut routed),
+                    Some(Said::Gone { client }) => {
+                        self.clients.remove(&client);
+                        self.router.disconnect(client, &mut routed);
+                    }
+                    // Nobody can come any more: the daemon ends, or the session whose own server this is.
+                    None => break None,
+                },
+                count = self.server.output.next_batch(&mut lines), if !silent => {
+                    silent = count == 0;
+                    for line in lines.drain(..) {
+                        let line = match &line {
+                            Line::Text(text) => runtime::Line::Text(text),
+                            Line::TooLong { size, sha256, head } => runtime::Line::TooLong { size: *size, sha256, head },
+                        };
+                        self.router.from_server(line, &mut routed);
+                    }
+                }
+                written = self.server.input.flush(), if waiting => if let Err(error) = written {
+                    tracing::debug!(%error, "the input of codex is broken");
+                    self.server.input.close();
+                },
+                exit = self.server.handle.wait(), if silent => break Some(exit),
+                () = tokio::time::sleep(LOOK), if nobody => {
+                    alone += LOOK;
+                    if alone >= self.idle || self.tracker.is_closed() {
+                        break None;
+                    }
+                }
+            }
+            self.pass_on(routed).await;
+        };
+        // Whoever comes from here on has to start another one.
+        heard.close();
+        let reason = match exit {
+            Some(exit) => format!("codex ended: {}", describe(&exit)),
+            None => self.end().await,
+        };
+        tracing::info!(%reason, "an app-server of codex is gone");
+        let mut routed = Routed::default();
+        self.router.server_gone(&reason, &mut routed);
+        self.deliver(routed, 1).await;
+    }
+
+    /// Ends a server that nobody uses: the end of its input is all it needs.
+    async fn end(&mut self) -> String {
+        drop(self.server.input.flush().await);
+        self.server.input.close();
+        if tokio::time::timeout(PATIENCE, self.server.handle.wait()).await.is_err() {
+            self.server.handle.kill();
+            self.server.handle.wait().await;
+        }
+        "codex was not needed any more".to_owned()
+    }
+
+    async fn pass_on(&mut self, mut routed: Routed) {
+        loop {
+            if !routed.to_server.is_empty()
+                && let Err(error) = self.server.input.queue(&routed.to_server)
+            {
+                tracing::warn!(%error, "codex could not be told something");
+                self.server.handle.kill();
+            }
+            routed.to_server = Vec::new();
+            let lost = self.deliver(routed, 0).await;
+            if lost.is_empty() {
+                return;
+            }
+            routed = Routed::default();
+            for client in lost {
+                self.clients.remove(&client);
+                self.router.disconnect(client, &mut routed);
+            }
+        }
+    }
+
+    /// Gives every client what is for it, and says who does not take it.
+    async fn deliver(&mut self, routed: Routed, code: i32) -> Vec<ClientId> {
+        for reason in &routed.unreadable {
+            tracing::warn!(%reason, "a line of codex could not be read");
+        }
+        let mut lost = Vec::new();
+        // Neighbouring lines of one client are one write.
+        let mut batch: Option<(ClientId, Vec<u8>)> = None;
+        for (client, line) in routed.to_clients {
+            match &mut batch {
+                Some((same, lines)) if *same == client => lines.extend(line),
+                _ => {
+                    if let Some((client, lines)) = batch.replace((client, line)) {
+                        self.send(client, Inbox::Lines(lines), &mut lost).await;
+                    }
+                }
+            }
+        }
+        if let Some((client, lines)) = batch {
+            self.send(client, Inbox::Lines(lines), &mut lost).await;
+        }
+        for client in routed.left {
+            self.send(client, Inbox::End { code }, &mut lost).await;
+            self.clients.remove(&client);
+        }
+        lost
+    }
+
+    async fn send(&mut self, client: ClientId, message: Inbox, lost: &mut Vec<ClientId>) {
+        let Some(inbox) = self.clients.get(&client) else { return };
+        if inbox.send_timeout(message, PATIENCE).await.is_err() && !lost.contains(&client) {
+            lost.push(client);
+        }
+    }
+}

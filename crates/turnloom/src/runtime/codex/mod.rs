@@ -1,0 +1,281 @@
+//! Codex on this machine: finding it, starting it, what it has stored. What it says is read in `turnloom_core::runtime::codex`.
+
+mod exec;
+mod hub;
+mod stored;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+use turnloom_core::id::SessionId;
+use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, OLDEST, PARAMS, SETTINGS};
+use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
+
+pub use self::exec::CodexExec;
+use self::hub::Hub;
+use super::program::{self, Environment, ProgramConfig, Versions, version_numbers};
+use super::{
+    AdoptError, AgentInfo, Asking, Conversation, History, Running, Runtime, Starting, Workshop, start_failure,
+};
+use crate::process::Launch;
+
+const ID: &str = "codex";
+const NAME: &str = "Codex";
+const INSTALL: &str = "install it with `npm install -g @openai/codex`, or set `program` below `[codex]` in config.toml";
+
+/// What of the daemon's environment is meant for this program.
+const PASSED_ON: &[&str] = &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "OLLAMA_*", "OPENROUTER_API_KEY"];
+
+/// What Codex does at its start besides working: ask for updates, report, fetch plugins. And the plan, which it leaves out unless told.
+const SETUP: &[&str] = &[
+    "check_for_update_on_startup=false",
+    "analytics.enabled=false",
+    "features.plugins=false",
+    "features.apps=false",
+    "tools.update_plan.enabled=true",
+];
+
+/// Driven through its app-server. Sessions share one server for each home of Codex, unless they want one of their own.
+#[derive(Debug)]
+pub struct Codex {
+    installed: Installed,
+    hubs: Mutex<Vec<(Option<PathBuf>, Hub)>>,
+}
+
+impl Codex {
+    pub fn new(config: ProgramConfig) -> Self {
+        Self { installed: Installed::new(config), hubs: Mutex::default() }
+    }
+
+    async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
+        let home = opening.params.get("codex_home").and_then(Value::as_str).map(PathBuf::from);
+        let own = opening.params.get("own_process").and_then(Value::as_bool) == Some(true);
+        let agent = if own {
+            let mut environment = self.installed.environment(home.as_deref())?;
+            environment.of_session(&opening.params);
+            let hub = self.start_server(environment, opening.session_id.clone(), workshop).await?;
+            hub.join(workshop).await
+        } else {
+            self.shared(home, workshop).await?.join(workshop).await
+        };
+        let agent = agent.ok_or_else(|| StartFailure {
+            message: format!("{NAME} ended before anybody could speak with it"),
+            code: "agent_start_failed".to_owned(),
+            fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
+        })?;
+        Ok(Running { agent, protocol: Box::new(CodexProtocol::default()), held: None })
+    }
+
+    /// The server of this home, started if there is none, or none any more.
+    async fn shared(&self, home: Option<PathBuf>, workshop: &Workshop) -> Result<Hub, StartFailure> {
+        let known =
+            self.lock().iter().find(|(known, hub)| *known == home && hub.is_alive()).map(|(_, hub)| hub.clone());
+        if let Some(hub) = known {
+            return Ok(hub);
+        }
+        let environment = self.installed.environment(home.as_deref())?;
+        let hub = self
+            .start_server(environment, SessionId::trusted(format!("codex-{}", uuid::Uuid::now_v7())), workshop)
+            .await?;
+        let mut hubs = self.lock();
+        hubs.retain(|(_, hub)| hub.is_alive());
+        // Somebody else may have been quicker; one server is enough, and the other ends by itself.
+        if let Some((_, other)) = hubs.iter().find(|(known, _)| *known == home) {
+            return Ok(other.clone());
+        }
+        hubs.push((home, hub.clone()));
+        Ok(hub)
+    }
+
+    async fn start_server(
+        &self,
+        environment: Environment,
+        session: SessionId,
+        workshop: &Workshop,
+    ) -> Result<Hub, StartFailure> {
+        let (program, _) = self.installed.check(&environment, workshop).await?;
+        let mut args = vec!["app-server".into()];
+        args.extend(SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
+        let launch = Launch {
+            program,
+            args,
+            cwd: program::default_directory(),
+            env: environment.into_vec(),
+            session,
+            line_limit: workshop.max_line_bytes,
+        };
+        let agent = workshop.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
+        Ok(Hub::start(agent, self.installed.config.idle_seconds, workshop))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Option<PathBuf>, Hub)>> {
+        self.hubs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Runtime for Codex {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
+        Box::pin(self.installed.info(ID, NAME, CAPABILITIES, workshop))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn own_params(&self) -> &'static [&'static str] {
+        PARAMS
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        SETTINGS
+    }
+
+    fn idle_ms(&self) -> i64 {
+        i64::from(self.installed.config.idle_seconds) * 1000
+    }
+
+    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
+        Box::pin(self.launch(opening, workshop))
+    }
+
+    fn conversations<'a>(
+        &'a self,
+        cwd: &'a Path,
+        workshop: &'a Workshop,
+    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+        Box::pin(async move {
+            let hub = self.shared(None, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            stored::list(&hub, cwd, workshop).await
+        })
+    }
+
+    fn history<'a>(&'a self, id: &'a str, workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
+        Box::pin(async move {
+            let hub = self.shared(None, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            stored::history(&hub, id, workshop).await
+        })
+    }
+}
+
+/// The program, wherever it is.
+#[derive(Debug)]
+struct Installed {
+    config: ProgramConfig,
+    versions: Versions,
+}
+
+impl Installed {
+    fn new(config: ProgramConfig) -> Self {
+        Self { config, versions: Versions::default() }
+    }
+
+    fn environment(&self, home: Option<&Path>) -> Result<Environment, StartFailure> {
+        let mut environment = Environment::of_daemon(PASSED_ON, &self.config);
+        if let Some(home) = home {
+            // Codex does not start where its home is not there.
+            std::fs::create_dir_all(home).map_err(|error| StartFailure {
+                message: format!("the home of Codex {} cannot be made: {error}", home.display()),
+                code: "agent_start_failed".to_owned(),
+                fix: Some("choose another `codex_home`".to_owned()),
+            })?;
+            environment.set("CODEX_HOME", home);
+        }
+        Ok(environment)
+    }
+
+    /// The program itself. What npm puts into `PATH` is a launcher, which costs memory and does not pass signals on.
+    fn find(&self, environment: &Environment) -> Option<PathBuf> {
+        let home = environment.path("HOME").unwrap_or_default();
+        let usual = [".local/bin/codex", ".npm-global/bin/codex", "node_modules/.bin/codex"];
+        let mut usual: Vec<PathBuf> = usual.iter().map(|place| home.join(place)).collect();
+        usual.push("/usr/local/bin/codex".into());
+        let found = program::find(ID, &self.config, environment, &usual)?;
+        Some(behind_launcher(&found).unwrap_or(found))
+    }
+
+    /// The program and its version, if it is one that can be driven.
+    async fn check(&self, environment: &Environment, workshop: &Workshop) -> Result<(PathBuf, String), StartFailure> {
+        let failure = |message: String, code: &str, fix: &str| StartFailure {
+            message,
+            code: code.to_owned(),
+            fix: Some(fix.to_owned()),
+        };
+        let Some(program) = self.find(environment) else {
+            let message = match &self.config.program {
+                Some(program) => format!("{NAME} is not at {}", program.display()),
+                None => format!("{NAME} is not installed"),
+            };
+            return Err(failure(message, "agent_not_found", INSTALL));
+        };
+        let version = self.versions.of(&program, environment.clone(), workshop).await.map_err(|error| {
+            failure(format!("{} does not run: {error}", program.display()), "agent_not_executable", INSTALL)
+        })?;
+        match version_numbers(&version) {
+            Some(numbers) if numbers >= OLDEST => Ok((program, version)),
+            _ => {
+                let (major, minor, patch) = OLDEST;
+                let message = format!("{version} is too old; {NAME} {major}.{minor}.{patch} or newer is needed");
+                Err(failure(message, "agent_too_old", "update it with `npm install -g @openai/codex`"))
+            }
+        }
+    }
+
+    async fn info(&self, id: &str, name: &str, capabilities: Capabilities, workshop: &Workshop) -> AgentInfo {
+        let mut info = AgentInfo {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            installed: true,
+            version: None,
+            capabilities,
+            problem: None,
+            fix: None,
+        };
+        let environment = Environment::of_daemon(PASSED_ON, &self.config);
+        match self.check(&environment, workshop).await {
+            Ok((_, version)) => {
+                info.version = Some(version.split_whitespace().last().unwrap_or(&version).to_owned());
+                if !has_login(&environment) {
+                    info.problem = Some("there is neither a login nor a key".to_owned());
+                    info.fix = Some("log in with `codex login`, or set OPENAI_API_KEY for the daemon".to_owned());
+                }
+            }
+            Err(failure) => {
+                info.installed = failure.code != "agent_not_found";
+                (info.problem, info.fix) = (Some(failure.message), failure.fix);
+            }
+        }
+        info
+    }
+}
+
+/// A key in the environment, a login, or settings that may name a provider of their own.
+fn has_login(environment: &Environment) -> bool {
+    let home = environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")));
+    let stored = home.is_some_and(|home| ["auth.json", "config.toml"].iter().any(|file| home.join(file).is_file()));
+    stored
+        || ["OPENAI_API_KEY", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"].iter().any(|key| environment.get(key).is_some())
+}
+
+/// The native program behind `bin/codex.js`, in the package for this machine.
+fn behind_launcher(found: &Path) -> Option<PathBuf> {
+    let launcher = found.canonicalize().ok().filter(|path| path.extension().is_some_and(|end| end == "js"))?;
+    let package = launcher.parent()?.parent()?;
+    let (short, triple) = match std::env::consts::ARCH {
+        "aarch64" => ("arm64", "aarch64-unknown-linux-musl"),
+        _ => ("x64", "x86_64-unknown-linux-musl"),
+    };
+    let native = format!("codex-linux-{short}");
+    let inside = PathBuf::from("vendor").join(triple);
+    let packages = [
+        package.parent().map(|scope| scope.join(&native)),
+        Some(package.join("node_modules/@openai").join(&native)),
+        Some(package.to_owned()),
+    ];
+    let places = packages.into_iter().flatten().map(|package| package.join(&inside));
+    places.flat_map(|place| [place.join("bin/codex"), place.join("codex/codex")]).find(|program| program.is_file())
+}
