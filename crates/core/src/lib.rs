@@ -5,6 +5,7 @@
 
 pub mod blob;
 pub mod command;
+pub mod dialect;
 pub mod event;
 pub mod id;
 pub mod laws;

@@ -1,0 +1,260 @@
+//! What a client makes of the chunks: its messages. The history that the daemon serves is made in the same way, so a page that is loaded anew shows
+//! what the page before it showed. It is also as strict as the clients are, which the tests use.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{AiSdk, Profile, Subject};
+use crate::dialect::{Dialect as _, Frames, name};
+use crate::event::{Envelope, Event, Part, UserMessage};
+use crate::id::{AskId, TurnId};
+
+/// A message as these clients hold it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct UiMessage {
+    pub id: String,
+    pub role: &'static str,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    pub parts: Vec<Value>,
+    /// Parts that are being written, by kind and id.
+    #[serde(skip)]
+    open: HashMap<(&'static str, String), usize>,
+    /// Inputs that come in pieces.
+    #[serde(skip)]
+    inputs: HashMap<String, String>,
+}
+
+impl UiMessage {
+    pub fn assistant() -> Self {
+        Self { role: "assistant", ..Self::default() }
+    }
+
+    /// Takes a chunk, or says why a client would not.
+    pub fn apply(&mut self, chunk: &Value) -> Result<(), String> {
+        let text = |key: &str| chunk.get(key).and_then(Value::as_str);
+        let required = |key: &'static str| text(key).ok_or_else(|| format!("{key} is missing in {chunk}"));
+        let kind = required("type")?;
+        match kind {
+            "start" => required("messageId")?.clone_into(&mut self.id),
+            "start-step" => self.parts.push(json!({ "type": "step-start" })),
+            "finish-step" => self.open.clear(),
+            "text-start" => self.open_text("text", required("id")?),
+            "reasoning-start" => self.open_text("reasoning", required("id")?),
+            "text-delta" => self.more("text", required("id")?, required("delta")?)?,
+            "reasoning-delta" => self.more("reasoning", required("id")?, required("delta")?)?,
+            "text-end" => self.end("text", required("id")?)?,
+            "reasoning-end" => self.end("reasoning", required("id")?)?,
+            "tool-input-start" => {
+                let id = required("toolCallId")?;
+                self.inputs.insert(id.to_owned(), String::new());
+                self.tool(chunk, id, required("toolName")?, json!({ "state": "input-streaming" }));
+            }
+            "tool-input-delta" => {
+                let id = required("toolCallId")?;
+                let input = self.inputs.get_mut(id).ok_or_else(|| format!("no input is streamed for {id}"))?;
+                input.push_str(required("inputTextDelta")?);
+                let input: Value = serde_json::from_str(input).unwrap_or_default();
+                self.update(id, json!({ "input": input }))?;
+            }
+            "tool-input-available" => {
+                let id = required("toolCallId")?;
+                let input = chunk.get("input").ok_or("input is missing")?;
+                self.tool(chunk, id, required("toolName")?, json!({ "state": "input-available", "input": input }));
+            }
+            "tool-output-available" => {
+                let output = chunk.get("output").ok_or("output is missing")?;
+                let preliminary = chunk.get("preliminary").cloned().unwrap_or_default();
+                let fields = json!({ "state": "output-available", "output": output, "preliminary": preliminary });
+                self.update(required("toolCallId")?, fields)?;
+            }
+            "tool-output-error" => {
+                let fields = json!({ "state": "output-error", "errorText": required("errorText")?, "output": null, "preliminary": null });
+                self.update(required("toolCallId")?, fields)?;
+            }
+            "tool-output-denied" => self.update(required("toolCallId")?, json!({ "state": "output-denied" }))?,
+            "tool-approval-request" => {
+                let approval = json!({ "id": required("approvalId")? });
+                self.update(required("toolCallId")?, json!({ "state": "approval-requested", "approval": approval }))?;
+            }
+            "tool-approval-response" => {
+                let (id, approved) = (required("approvalId")?, chunk.get("approved").ok_or("approved is missing")?);
+                let is = |part: &&Value| part.pointer("/approval/id").and_then(Value::as_str) == Some(id);
+                let call = self.parts.iter().find(is).and_then(|part| part.get("toolCallId")).and_then(Value::as_str);
+                let call = call.ok_or_else(|| format!("there is no approval {id}"))?.to_owned();
+                let approval = json!({ "id": id, "approved": approved });
+                self.update(&call, json!({ "state": "approval-responded", "approval": approval }))?;
+            }
+            "source-url" | "file" => self.parts.push(chunk.clone()),
+            "message-metadata" => self.merge(chunk.get("messageMetadata")),
+            "finish" => self.merge(chunk.get("messageMetadata")),
+            "abort" | "error" => {}
+            data if data.starts_with("data-") => self.data(data, chunk)?,
+            other => return Err(format!("{other} is not known")),
+        }
+        Ok(())
+    }
+
+    fn open_text(&mut self, kind: &'static str, id: &str) {
+        self.open.insert((kind, id.to_owned()), self.parts.len());
+        self.parts.push(json!({ "type": kind, "text": "", "state": "streaming" }));
+    }
+
+    fn opened(&mut self, kind: &'static str, id: &str) -> Result<&mut Value, String> {
+        let at = self.open.get(&(kind, id.to_owned())).copied();
+        at.and_then(|at| self.parts.get_mut(at)).ok_or_else(|| format!("{kind} {id} is not open"))
+    }
+
+    fn more(&mut self, kind: &'static str, id: &str, delta: &str) -> Result<(), String> {
+        if let Some(Value::String(text)) = self.opened(kind, id)?.get_mut("text") {
+            text.push_str(delta);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, kind: &'static str, id: &str) -> Result<(), String> {
+        if let Some(part) = self.opened(kind, id)?.as_object_mut() {
+            part.insert("state".to_owned(), json!("done"));
+        }
+        self.open.remove(&(kind, id.to_owned()));
+        Ok(())
+    }
+
+    fn tool(&mut self, chunk: &Value, id: &str, tool_name: &str, fields: Value) {
+        if self.update(id, fields.clone()).is_ok() {
+            return;
+        }
+        let dynamic = chunk.get("dynamic") == Some(&json!(true));
+        let mut part = if dynamic {
+            json!({ "type": "dynamic-tool", "toolName": tool_name })
+        } else {
+            json!({ "type": format!("tool-{tool_name}") })
+        };
+        if let Some(part) = part.as_object_mut() {
+            part.insert("toolCallId".to_owned(), json!(id));
+            if let Some(executed) = chunk.get("providerExecuted") {
+                part.insert("providerExecuted".to_owned(), executed.clone());
+            }
+        }
+        self.parts.push(part);
+        drop(self.update(id, fields));
+    }
+
+    /// Sets members of a call's part; a null takes one away.
+    fn update(&mut self, id: &str, fields: Value) -> Result<(), String> {
+        let is = |part: &&mut Value| part.get("toolCallId").and_then(Value::as_str) == Some(id);
+        let part = self.parts.iter_mut().find(is).and_then(Value::as_object_mut);
+        let part = part.ok_or_else(|| format!("there is no call {id}"))?;
+        if let Value::Object(fields) = fields {
+            for (key, value) in fields {
+                if value.is_null() && key != "output" {
+                    part.remove(&key);
+                } else {
+                    part.insert(key, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, kind: &str, chunk: &Value) -> Result<(), String> {
+        let data = chunk.get("data").ok_or("data is missing")?;
+        if chunk.get("transient") == Some(&json!(true)) {
+            return Ok(());
+        }
+        let same = |part: &&mut Value| part.get("type") == chunk.get("type") && part.get("id") == chunk.get("id");
+        match self.parts.iter_mut().find(same).filter(|_| chunk.get("id").is_some()).and_then(Value::as_object_mut) {
+            Some(part) => drop(part.insert("data".to_owned(), data.clone())),
+            None => self.parts.push(json!({ "type": kind, "id": chunk.get("id"), "data": data })),
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, metadata: Option<&Value>) {
+        self.metadata.extend(metadata.and_then(Value::as_object).cloned().unwrap_or_default());
+    }
+}
+
+/// A session as the messages of such a client.
+#[derive(Debug)]
+pub struct History {
+    dialect: AiSdk,
+    frames: Frames,
+    messages: Vec<(Option<TurnId>, UiMessage)>,
+    /// The message that is being written.
+    current: Option<usize>,
+    /// Which call each permission was asked for.
+    calls: HashMap<AskId, String>,
+}
+
+impl History {
+    pub fn new(profile: Profile, pending: std::collections::HashSet<AskId>) -> Self {
+        let dialect = AiSdk::new(profile, Subject::Everything, pending);
+        Self { dialect, frames: Frames::default(), messages: Vec::new(), current: None, calls: HashMap::new() }
+    }
+
+    pub fn step(&mut self, envelope: &Envelope) {
+        self.dialect.step(envelope, &mut self.frames);
+        match &envelope.event {
+            Event::UserMessage(message) => {
+                self.messages.push((envelope.turn_id.clone(), of_user(message)));
+            }
+            Event::TurnStarted(_) => {
+                self.current = Some(self.messages.len());
+                self.messages.push((envelope.turn_id.clone(), UiMessage::assistant()));
+            }
+            Event::Rollback(rollback) => {
+                self.messages.retain(|(turn, _)| !turn.as_ref().is_some_and(|turn| rollback.turn_ids.contains(turn)));
+                self.current = None;
+            }
+            Event::PermissionRequest(request) => {
+                let call = request.tool_use_id.as_ref().map_or(request.ask_id.as_str(), |id| id.as_str());
+                self.calls.insert(request.ask_id.clone(), name(call).to_owned());
+            }
+            _ => {}
+        }
+        if let Some((_, message)) = self.current.and_then(|at| self.messages.get_mut(at)) {
+            for frame in self.frames.iter() {
+                let chunk = serde_json::from_slice(frame.body).unwrap_or_default();
+                // What the clients would refuse is not sent, which the tests see to.
+                drop(message.apply(&chunk));
+            }
+            if let Event::PermissionResolved(resolved) = &envelope.event
+                && let Some(call) = self.calls.remove(&resolved.ask_id)
+                && self.dialect.profile >= Profile::V6
+            {
+                // A stored message is valid only if it says how an approval ended.
+                let approval = json!({ "id": name(resolved.ask_id.as_str()), "approved": resolved.allowed });
+                drop(message.update(&call, json!({ "approval": approval })));
+            }
+        }
+        self.frames.clear();
+    }
+
+    /// The newest messages, oldest first. An answer of which there is nothing yet is not among them.
+    pub fn messages(&self, limit: usize) -> Vec<&UiMessage> {
+        let shown = self.messages.iter().map(|(_, message)| message).filter(|message| !message.parts.is_empty());
+        let mut newest: Vec<&UiMessage> = shown.rev().take(limit).collect();
+        newest.reverse();
+        newest
+    }
+}
+
+fn of_user(message: &UserMessage) -> UiMessage {
+    let part = |part: &Part| match part {
+        Part::Text { text } => json!({ "type": "text", "text": text }),
+        Part::Image { media_type, data, blob } => {
+            let url = match (data, blob) {
+                (Some(data), _) => format!("data:{media_type};base64,{data}"),
+                (None, Some(blob)) => format!("/api/blobs/{}", blob.id),
+                (None, None) => "about:blank".to_owned(),
+            };
+            json!({ "type": "file", "mediaType": media_type, "url": url })
+        }
+        Part::File { path } => json!({ "type": "data-file", "data": { "path": path } }),
+    };
+    let parts = message.content.iter().map(part).collect();
+    UiMessage { id: message.message_id.to_string(), role: "user", parts, ..UiMessage::default() }
+}

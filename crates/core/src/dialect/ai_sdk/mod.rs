@@ -1,0 +1,422 @@
+//! The UI message stream of the AI SDK, as its clients of versions 5, 6 and 7 read it.
+//!
+//! One response tells one stretch of one turn: it ends where somebody has to answer, and the answer comes with the next request, which gets the
+//! rest. Tools, steps and asks are in `tools`, sub-agents in `lanes`, what a client makes of the chunks in `message`, what a request wants in
+//! `request`.
+
+mod chunk;
+mod lanes;
+mod message;
+mod request;
+mod tools;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use self::chunk::{Chunk, DataPart, PartName};
+use self::lanes::Lane;
+pub use self::message::{History, UiMessage};
+pub use self::request::{Chat, Said, answers};
+use self::tools::{Ask, Step, Tool};
+use super::surfaces::{Surface, Surfaces};
+use super::{Dialect, Ending, Frames, name};
+use crate::event::{Done, Envelope, Event, Outcome, SteerState, ToolStart};
+use crate::id::{AskId, MessageId, Seq, TurnId};
+
+/// Which clients are spoken to. Unknown chunks are fatal in all of them, so newer ones are sent only to those that know them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Profile {
+    /// No approvals: permission is a client tool named `approve_tool`.
+    V5,
+    #[default]
+    V6,
+    V7,
+}
+
+/// What a response is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The turn that answers this message, once it begins.
+    Message(MessageId),
+    /// All of a turn: what a client that comes back needs.
+    Turn(TurnId),
+    /// What follows after a position in a turn that the client has up to there.
+    Rest { turn: TurnId, after: Seq },
+    /// Every turn: for a history.
+    Everything,
+}
+
+/// The fold for one response.
+#[derive(Debug)]
+pub struct AiSdk {
+    profile: Profile,
+    subject: Subject,
+    /// What the client has already.
+    after: Seq,
+    /// What waited for an answer when the reader came; every other ask before that has one.
+    pending: HashSet<AskId>,
+    arrived: bool,
+    over: bool,
+    seq: Seq,
+    /// The turn that is being told.
+    turn: Option<TurnId>,
+    /// The message that is waited for will not come.
+    lost: bool,
+    /// `start` was sent, or will not be needed.
+    begun: bool,
+    text: Option<OpenText>,
+    /// The agent itself has said something in this turn.
+    said: bool,
+    step: Step,
+    tools: HashMap<String, Tool>,
+    /// Calls that are shown and have not ended.
+    open_calls: usize,
+    held: Vec<ToolStart>,
+    asks: BTreeMap<AskId, Ask>,
+    lanes: HashMap<String, Lane>,
+    surfaces: Surfaces,
+    failure: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+enum Voice {
+    Text,
+    Reasoning,
+}
+
+#[derive(Debug)]
+struct OpenText {
+    voice: Voice,
+    id: String,
+}
+
+impl AiSdk {
+    /// `pending` are the asks that wait now: what was asked before and is not among them has been answered.
+    pub fn new(profile: Profile, subject: Subject, pending: HashSet<AskId>) -> Self {
+        let after = if let Subject::Rest { after, .. } = &subject { *after } else { Seq::ZERO };
+        Self {
+            profile,
+            subject,
+            after,
+            pending,
+            arrived: false,
+            over: false,
+            seq: Seq::ZERO,
+            turn: None,
+            lost: false,
+            begun: false,
+            text: None,
+            said: false,
+            step: Step::default(),
+            tools: HashMap::new(),
+            open_calls: 0,
+            held: Vec::new(),
+            asks: BTreeMap::new(),
+            lanes: HashMap::new(),
+            surfaces: Surfaces::default(),
+            failure: None,
+        }
+    }
+
+    fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
+        let surface = self.surfaces.step(envelope);
+        match &envelope.event {
+            Event::UserMessage(message) => {
+                if matches!(&self.subject, Subject::Message(wanted) if *wanted == message.message_id) {
+                    let turn = envelope.turn_id.clone();
+                    self.lost = false;
+                    self.subject = turn.map_or(Subject::Everything, Subject::Turn);
+                }
+                return;
+            }
+            Event::TurnStarted(_) => return self.turn_started(envelope, out),
+            Event::QueueChanged(changed) => {
+                if let Subject::Message(wanted) = &self.subject {
+                    // The fact that its turn begins is the next one, if it does.
+                    let waits = changed.queue.iter().any(|item| item.message_id == *wanted);
+                    self.lost = self.arrived && !waits;
+                }
+                return self.passing("queue", json!({ "queue": changed.queue }), out);
+            }
+            Event::SessionEnded(ended) => {
+                self.lost |= matches!(self.subject, Subject::Message(_));
+                return self.passing("session", json!(ended), out);
+            }
+            Event::SessionReady(_) | Event::SessionUpdated(_) | Event::ModeChanged(_) | Event::ModelChanged(_) => {
+                return self.passing("session", envelope.event.data(), out);
+            }
+            _ => {}
+        }
+        if self.turn.is_none() {
+            return;
+        }
+        if matches!(envelope.event, Event::StateSnapshot(_) | Event::StateDelta(_)) {
+            let state = self.surfaces.state();
+            return self.part("state", "state", state, out);
+        }
+        // What belongs to no turn happens in the background, and is told when a turn can show it.
+        if envelope.turn_id != self.turn && envelope.turn_id.is_some() {
+            return;
+        }
+        match &envelope.subagent_id {
+            Some(subagent) => self.in_lane(subagent, envelope, out),
+            None if envelope.turn_id.is_some() => self.in_turn(envelope, surface, out),
+            None => {}
+        }
+    }
+
+    fn turn_started(&mut self, envelope: &Envelope, out: &mut Frames) {
+        let mine = match &self.subject {
+            Subject::Message(_) => false,
+            Subject::Turn(turn) | Subject::Rest { turn, .. } => envelope.turn_id.as_ref() == Some(turn),
+            Subject::Everything => true,
+        };
+        if !mine {
+            return;
+        }
+        self.turn.clone_from(&envelope.turn_id);
+        (self.text, self.said, self.failure) = (None, false, None);
+        self.step = Step::default();
+        self.tools.clear();
+        self.open_calls = 0;
+        self.held.clear();
+        self.asks.clear();
+        self.lanes.clear();
+        if !out.is_muted() {
+            self.begin(out);
+        }
+    }
+
+    fn in_turn(&mut self, envelope: &Envelope, surface: Option<Surface>, out: &mut Frames) {
+        match &envelope.event {
+            Event::Delta(delta) => {
+                self.said |= !delta.text.is_empty();
+                self.say(Voice::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
+            }
+            Event::Thinking(thinking) => {
+                let done = thinking.done == Some(true);
+                self.say(Voice::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
+            }
+            Event::TurnResult(result) if !self.said && !result.text.is_empty() => {
+                self.said = true;
+                self.say(Voice::Text, "result", &result.text, true, out);
+            }
+            Event::ToolStart(start) => self.tool_start(start, out),
+            Event::ToolProgress(progress) => self.tool_progress(progress, out),
+            Event::ToolResult(result) => self.tool_result(result, out),
+            Event::PermissionRequest(_) | Event::QuestionRequest(_) | Event::Interrupt(_) => self.ask(envelope, out),
+            Event::PermissionResolved(_) | Event::QuestionResolved(_) | Event::InterruptResolved(_) => {
+                self.answer(envelope, out);
+            }
+            Event::SubagentStarted(started) => self.lane_started(started, out),
+            Event::SubagentEnded(ended) => self.lane_ended(ended, out),
+            Event::Status(status) => self.passing("status", json!(status), out),
+            Event::Usage(usage) => {
+                let usage = json!({
+                    "inputTokens": usage.input_tokens,
+                    "outputTokens": usage.output_tokens,
+                    "totalTokens": usage.input_tokens + usage.output_tokens,
+                    "cachedInputTokens": usage.cached_tokens.unwrap_or_default(),
+                    "reasoningTokens": usage.reasoning_tokens.unwrap_or_default(),
+                });
+                out.push(&Chunk::MessageMetadata { message_metadata: json!({ "usage": usage }) });
+            }
+            Event::Done(done) => self.done(done, out),
+            Event::Failure(failure) => {
+                self.failure = Some(failure.message.clone());
+                self.surface(surface, out);
+            }
+            Event::Steer(steer) if steer.state != SteerState::Delivered => {}
+            Event::EvidenceChanged(evidence) => {
+                let url = evidence.detail.as_ref().and_then(|detail| detail.get("url")).and_then(Value::as_str);
+                match url {
+                    Some(url) => {
+                        self.end_text(out);
+                        let (source_id, title) = (name(&evidence.evidence_id), evidence.title.as_str());
+                        out.push(&Chunk::SourceUrl { source_id, url, title });
+                    }
+                    None => self.surface(surface, out),
+                }
+            }
+            Event::ArtifactCreated(artifact) => {
+                self.surface(surface, out);
+                let media_type = artifact.media_type.as_str();
+                let url = match (&artifact.blob, &artifact.content) {
+                    (Some(blob), _) => Some(format!("/api/blobs/{}", blob.id)),
+                    (None, Some(content)) if media_type.starts_with("image/") => {
+                        Some(format!("data:{media_type};base64,{content}"))
+                    }
+                    (None, _) => None,
+                };
+                if let Some(url) = url {
+                    out.push(&Chunk::File { url: &url, media_type });
+                }
+            }
+            _ => self.surface(surface, out),
+        }
+    }
+
+    // ---- text ----
+
+    fn say(&mut self, voice: Voice, block: &str, text: &str, done: bool, out: &mut Frames) {
+        let id = name(block);
+        let open = self.text.as_ref().is_some_and(|open| open.voice == voice && open.id == id);
+        if !open {
+            // An empty thought shows that the agent thinks; an empty text shows nothing.
+            if text.is_empty() && (done || voice == Voice::Text) {
+                return;
+            }
+            self.end_text(out);
+            self.step_for_text(out);
+            out.push(&match voice {
+                Voice::Text => Chunk::TextStart { id },
+                Voice::Reasoning => Chunk::ReasoningStart { id },
+            });
+            self.text = Some(OpenText { voice, id: id.to_owned() });
+        }
+        if !text.is_empty() {
+            out.push(&match voice {
+                Voice::Text => Chunk::TextDelta { id, delta: text },
+                Voice::Reasoning => Chunk::ReasoningDelta { id, delta: text },
+            });
+        }
+        if done {
+            self.end_text(out);
+        }
+    }
+
+    fn end_text(&mut self, out: &mut Frames) {
+        if let Some(OpenText { voice, id }) = self.text.take() {
+            out.push(&match voice {
+                Voice::Text => Chunk::TextEnd { id: &id },
+                Voice::Reasoning => Chunk::ReasoningEnd { id: &id },
+            });
+        }
+    }
+
+    // ---- data ----
+
+    fn surface(&mut self, surface: Option<Surface>, out: &mut Frames) {
+        if let Some(Surface { kind, id, data }) = surface {
+            self.part(kind, &id, data, out);
+        }
+    }
+
+    fn part(&mut self, kind: &str, id: &str, data: Value, out: &mut Frames) {
+        // What was being said goes on in a part of its own, after this one.
+        self.end_text(out);
+        out.push(&DataPart { kind: PartName(kind), id: Some(id), data, transient: None });
+    }
+
+    /// Something for the moment only: it is not kept by the client, so it is not told again.
+    fn passing(&self, kind: &str, data: Value, out: &mut Frames) {
+        let concerns = self.turn.is_some() || matches!(self.subject, Subject::Message(_));
+        if self.arrived && concerns {
+            out.push(&DataPart { kind: PartName(kind), id: None, data, transient: Some(true) });
+        }
+    }
+
+    // ---- beginning and ending ----
+
+    fn begin(&mut self, out: &mut Frames) {
+        if let (false, Some(turn)) = (self.begun, &self.turn) {
+            self.begun = true;
+            out.push(&Chunk::Start { message_id: name(turn.as_str()) });
+        }
+        if self.subject == Subject::Everything {
+            self.begun = false;
+        }
+    }
+
+    /// The client has what came before: where it was cut, everything open was closed.
+    fn go_on(&mut self, out: &mut Frames) {
+        if matches!(self.subject, Subject::Rest { .. }) && !self.begun && self.turn.is_some() {
+            let mut nobody = Frames::muted();
+            self.end_text(&mut nobody);
+            self.end_step(&mut nobody);
+            self.begin(out);
+        }
+    }
+
+    fn done(&mut self, done: &Done, out: &mut Frames) {
+        self.end_text(out);
+        self.end_step(out);
+        let reason = done.reason.as_deref();
+        match done.outcome {
+            Outcome::Completed => self.finish("stop", out),
+            Outcome::Stopped => {
+                out.push(&Chunk::Abort { reason: reason.unwrap_or("stopped") });
+                self.finish("other", out);
+            }
+            Outcome::Failed | Outcome::Interrupted => {
+                let failure = self.failure.take();
+                let text = failure.as_deref().or(reason).unwrap_or("the turn did not end well");
+                self.end_with_error(text, out);
+            }
+        }
+        self.turn = None;
+        self.over = self.subject != Subject::Everything;
+    }
+
+    fn finish(&mut self, finish_reason: &str, out: &mut Frames) {
+        let message_metadata = Some(json!({ "cursor": self.seq }));
+        out.push(&Chunk::Finish { finish_reason, message_metadata });
+    }
+
+    fn end_with_error(&self, text: &str, out: &mut Frames) {
+        // In a history it is a part already.
+        if self.subject != Subject::Everything {
+            out.push(&Chunk::Error { error_text: text });
+        }
+    }
+}
+
+impl Dialect for AiSdk {
+    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+        if self.over {
+            return;
+        }
+        self.seq = envelope.seq;
+        if envelope.seq <= self.after {
+            return self.take(envelope, &mut Frames::muted());
+        }
+        self.go_on(frames);
+        self.take(envelope, frames);
+    }
+
+    fn arrive(&mut self, frames: &mut Frames) {
+        self.arrived = true;
+        self.go_on(frames);
+        if let (Subject::Rest { turn, .. }, false) = (&self.subject, self.begun) {
+            // The turn has ended, and the client has all of it.
+            frames.push(&Chunk::Start { message_id: name(turn.as_str()) });
+            self.finish("stop", frames);
+            self.over = true;
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.arrived && !self.over && (self.lost || (!self.asks.is_empty() && !self.step_runs()))
+    }
+
+    fn close(&mut self, ending: Ending, frames: &mut Frames) {
+        if self.over {
+            return;
+        }
+        self.end_text(frames);
+        self.end_step(frames);
+        match ending {
+            Ending::Waiting if self.lost => self.end_with_error("the message was taken out of the queue", frames),
+            Ending::Waiting => self.finish("tool-calls", frames),
+            Ending::Gone => {
+                self.end_with_error("the daemon is shutting down; the log keeps what has happened", frames);
+            }
+        }
+        self.over = true;
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}

@@ -1,0 +1,194 @@
+//! What a request of such a client wants. Clients send their whole history each time; what they want is found in its end.
+
+use serde_json::{Map, Value};
+
+use crate::command::{AfterAnswer, Answer};
+use crate::dialect::own_id;
+use crate::event::{Part, PermissionReply};
+use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::summary::{AskKind, PendingAsk};
+
+/// A request to the chat route.
+#[derive(Debug)]
+pub struct Chat {
+    /// The client's name for the conversation.
+    pub id: Option<String>,
+    pub said: Said,
+    /// For a conversation that does not exist yet.
+    pub runtime: Option<String>,
+    pub params: Map<String, Value>,
+}
+
+/// What its end says.
+#[derive(Debug)]
+pub enum Said {
+    /// A person said something.
+    Message {
+        id: MessageId,
+        content: Vec<Part>,
+        /// It takes the place of what was said under this id before.
+        edits: bool,
+    },
+    /// The answer to this message is wanted anew.
+    Again { id: MessageId },
+    /// The client comes back with answers, and wants what follows.
+    Continuation {
+        turn: TurnId,
+        /// How much of it the client has.
+        after: Option<Seq>,
+        parts: Vec<Value>,
+    },
+}
+
+impl Chat {
+    /// Reads a body; the error is for a person.
+    pub fn read(body: &Value) -> Result<Chat, String> {
+        let body = body.as_object().ok_or("the body must be a JSON object")?;
+        let text = |key: &str| body.get(key).and_then(Value::as_str);
+        let messages = match (body.get("messages"), body.get("message")) {
+            (Some(Value::Array(messages)), _) => messages.as_slice(),
+            (Some(_), _) => return Err("`messages` must be a list".to_owned()),
+            (None, Some(message)) => std::slice::from_ref(message),
+            (None, None) => return Err("the body has neither `messages` nor `message`".to_owned()),
+        };
+        let last = messages.last().ok_or("`messages` is empty")?;
+        let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let again = text("trigger") == Some("regenerate-message");
+        let said = match role(last).as_str() {
+            "user" if again => Said::Again { id: MessageId::trusted(own_id(id_of(last)?)) },
+            "assistant" if again => {
+                let asked = messages.iter().rev().find(|message| role(message) == "user");
+                let asked = asked.ok_or("there is no message of a person to answer anew")?;
+                Said::Again { id: MessageId::trusted(own_id(id_of(asked)?)) }
+            }
+            "user" => {
+                let id = id_of(last)?;
+                let content = content_of(last)?;
+                Said::Message { edits: text("messageId") == Some(id), id: MessageId::trusted(own_id(id)), content }
+            }
+            "assistant" => Said::Continuation {
+                turn: TurnId::trusted(id_of(last)?),
+                after: last.pointer("/metadata/cursor").and_then(Value::as_u64).map(Seq),
+                parts: parts_of(last)?.to_vec(),
+            },
+            other => return Err(format!("the last message must be a person's or the assistant's, not {other:?}")),
+        };
+        let params = body.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
+        Ok(Chat { id: text("id").map(str::to_owned), said, runtime: text("runtime").map(str::to_owned), params })
+    }
+}
+
+fn id_of(message: &Value) -> Result<&str, String> {
+    let id = message.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+    id.ok_or_else(|| "a message has no `id`".to_owned())
+}
+
+fn parts_of(message: &Value) -> Result<&[Value], String> {
+    let parts = message.get("parts").and_then(Value::as_array);
+    parts.map(Vec::as_slice).ok_or_else(|| "a message has no `parts`".to_owned())
+}
+
+fn content_of(message: &Value) -> Result<Vec<Part>, String> {
+    let mut content = Vec::new();
+    for part in parts_of(message)? {
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        match text("type") {
+            Some("text") => {
+                let text = text("text").ok_or("a text part has no `text`")?;
+                content.push(Part::Text { text: text.to_owned() });
+            }
+            Some("file") => {
+                let url = text("url").ok_or("a file part has no `url`")?;
+                let media_type = text("mediaType").unwrap_or("application/octet-stream");
+                let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+                content.push(match data {
+                    Some((_, data)) if media_type.starts_with("image/") => {
+                        Part::Image { media_type: media_type.to_owned(), data: Some(data.to_owned()), blob: None }
+                    }
+                    Some(_) => return Err(format!("a file of type {media_type} cannot be sent, only images")),
+                    None => Part::Text { text: format!("[file]({url})") },
+                });
+            }
+            // What an application adds for itself.
+            Some(_) => {}
+            None => return Err("a part has no `type`".to_owned()),
+        }
+    }
+    let says_something = content.iter().any(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+    if says_something { Ok(content) } else { Err("the message says nothing".to_owned()) }
+}
+
+/// The answers in a message's parts to what waits. What does not wait any more, or never did, is left out: the stream tells how it ended.
+pub fn answers(parts: &[Value], pending: &[PendingAsk]) -> Vec<(AskId, Answer)> {
+    let answer = |ask: &PendingAsk| {
+        let found = parts.iter().find_map(|part| answer_in(part, ask));
+        found.map(|answer| (ask.ask_id.clone(), answer))
+    };
+    pending.iter().filter_map(answer).collect()
+}
+
+fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {
+    let text = |key: &str| part.get(key).and_then(Value::as_str);
+    let id = ask.ask_id.as_str();
+    if ask.kind == AskKind::Permission && part.pointer("/approval/id").and_then(Value::as_str) == Some(id) {
+        let approved = part.pointer("/approval/approved").and_then(Value::as_bool)?;
+        let reason = part.pointer("/approval/reason").and_then(Value::as_str);
+        return Some(permission(approved, reason));
+    }
+    if text("toolCallId") != Some(id) {
+        return None;
+    }
+    let output = part.get("output").filter(|output| !output.is_null());
+    match (text("state")?, ask.kind) {
+        ("output-available", AskKind::Permission) => {
+            let output = output?;
+            let approved = match output {
+                Value::Bool(approved) => *approved,
+                Value::String(word) => matches!(word.trim().to_lowercase().as_str(), "yes" | "true" | "approved" | "allow"),
+                other => other.get("approved").and_then(Value::as_bool)?,
+            };
+            Some(permission(approved, output.get("reason").and_then(Value::as_str)))
+        }
+        ("output-available", AskKind::Question) => Some(Answer::Question { answers: Some(lists(output?)) }),
+        ("output-available", AskKind::Interrupt) => {
+            Some(Answer::Interrupt { value: output.cloned().unwrap_or_default() })
+        }
+        ("output-error", AskKind::Permission) => Some(permission(false, text("errorText"))),
+        ("output-error", AskKind::Question) => Some(Answer::Question { answers: None }),
+        ("output-error", AskKind::Interrupt) => {
+            Some(Answer::Interrupt { value: serde_json::json!({ "error": text("errorText") }) })
+        }
+        _ => None,
+    }
+}
+
+fn permission(approved: bool, reason: Option<&str>) -> Answer {
+    Answer::Permission {
+        reply: if approved { PermissionReply::Once } else { PermissionReply::Reject },
+        updated_input: None,
+        message: reason.map(str::to_owned),
+        and_then: AfterAnswer::GoOn,
+    }
+}
+
+/// Answers to questions in whatever form an application gives them: one list per question is what they become.
+pub(in crate::dialect) fn lists(output: &Value) -> Vec<Vec<String>> {
+    let words = |value: &Value| match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => list.iter().map(word).collect(),
+        other => vec![word(other)],
+    };
+    match output {
+        Value::Object(object) => match (object.get("answers"), object.get("answer")) {
+            (Some(Value::Array(answers)), _) => answers.iter().map(words).collect(),
+            (Some(other), _) | (None, Some(other)) => vec![words(other)],
+            (None, None) => vec![vec![output.to_string()]],
+        },
+        Value::Array(list) if list.iter().any(Value::is_array) => list.iter().map(words).collect(),
+        other => vec![words(other)],
+    }
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

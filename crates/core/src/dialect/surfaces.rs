@@ -1,0 +1,132 @@
+//! What is shown beside the text and is replaced in place: plans, diffs, components, artifacts, shared state. Several dialects show them in their own
+//! way, so here is only what each of them is at a moment.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::event::{Envelope, Event};
+use crate::id::Seq;
+
+/// All of them, as the log has made them so far.
+#[derive(Debug, Default)]
+pub(super) struct Surfaces {
+    state: Value,
+    components: HashMap<String, Map<String, Value>>,
+    artifacts: HashMap<String, Map<String, Value>>,
+    background: HashMap<String, Map<String, Value>>,
+    steers: HashMap<String, Value>,
+    compaction: Option<Seq>,
+}
+
+/// One of them after a change.
+#[derive(Debug)]
+pub(super) struct Surface {
+    pub(super) kind: &'static str,
+    /// Stable, and unique within its kind.
+    pub(super) id: String,
+    pub(super) data: Value,
+}
+
+impl Surfaces {
+    /// The shared state; an empty object as long as nobody has said anything.
+    pub(super) fn state(&self) -> Value {
+        if self.state.is_null() { json!({}) } else { self.state.clone() }
+    }
+
+    /// Takes a fact, and says what it changed. The shared state is not among it: every dialect has a way of its own for that.
+    pub(super) fn step(&mut self, envelope: &Envelope) -> Option<Surface> {
+        let surface = |kind, id: &str, data: Value| Some(Surface { kind, id: super::name(id).to_owned(), data });
+        match &envelope.event {
+            Event::PlanUpdated(plan) => surface("plan", "plan", json!(plan)),
+            Event::DiffUpdated(diff) => surface("diff", "diff", json!(diff)),
+            Event::EvidenceChanged(evidence) => surface("evidence", &evidence.evidence_id, json!(evidence)),
+            Event::StateSnapshot(snapshot) => {
+                self.state = snapshot.state.clone();
+                None
+            }
+            Event::StateDelta(delta) => {
+                // A patch that does not fit changes nothing; the log keeps it.
+                if let Ok(patch) = serde_json::from_value::<json_patch::Patch>(delta.patch.clone()) {
+                    drop(json_patch::patch(&mut self.state, &patch));
+                }
+                None
+            }
+            Event::ComponentUpdate(update) => {
+                let known = self.components.entry(update.component_id.clone()).or_default();
+                if !update.merge {
+                    known.clear();
+                }
+                known.extend(update.props.as_object().cloned().unwrap_or_default());
+                let data = json!({ "name": update.name, "surface": update.surface, "props": known });
+                surface("component", &update.component_id, data)
+            }
+            Event::ComponentRemove(removed) => {
+                self.components.remove(&removed.component_id);
+                surface("component", &removed.component_id, json!({ "removed": true }))
+            }
+            Event::ArtifactCreated(created) => {
+                self.artifacts.remove(&created.artifact_id);
+                surface("artifact", &created.artifact_id, self.artifact(&created.artifact_id, json!(created)))
+            }
+            Event::ArtifactUpdated(updated) => {
+                surface("artifact", &updated.artifact_id, self.artifact(&updated.artifact_id, json!(updated)))
+            }
+            Event::ArtifactVersion(version) => {
+                surface("artifact", &version.artifact_id, self.artifact(&version.artifact_id, json!(version)))
+            }
+            Event::ArtifactRemoved(removed) => {
+                self.artifacts.remove(&removed.artifact_id);
+                surface("artifact", &removed.artifact_id, json!({ "removed": true }))
+            }
+            Event::BackgroundStarted(started) => {
+                let known = object(json!(started));
+                let data = self.background.entry(started.background_id.to_string()).or_default();
+                *data = known;
+                data.insert("status".to_owned(), json!("running"));
+                surface("background", started.background_id.as_str(), json!(data))
+            }
+            Event::BackgroundEnded(ended) => {
+                let mut data = self.background.remove(ended.background_id.as_str()).unwrap_or_default();
+                data.extend(object(json!(ended)));
+                surface("background", ended.background_id.as_str(), Value::Object(data))
+            }
+            Event::CompactionStart(_) => {
+                self.compaction = Some(envelope.seq);
+                surface("compaction", &envelope.seq.to_string(), json!({ "status": "running" }))
+            }
+            Event::CompactionEnd(end) => {
+                let id = self.compaction.take().unwrap_or(envelope.seq).to_string();
+                let mut data = object(json!(end));
+                data.insert("status".to_owned(), json!(if end.failed == Some(true) { "failed" } else { "done" }));
+                surface("compaction", &id, Value::Object(data))
+            }
+            Event::Steer(steer) => {
+                let known = self.steers.entry(steer.message_id.to_string()).or_default();
+                if let Some(content) = &steer.content {
+                    *known = json!(content);
+                }
+                let data = json!({ "state": steer.state, "content": known });
+                surface("steer", steer.message_id.as_str(), data)
+            }
+            Event::Retracted(retracted) => {
+                surface("retracted", retracted.block_id.as_str(), json!({ "block_id": retracted.block_id }))
+            }
+            Event::Failure(failure) => surface("error", &envelope.seq.to_string(), json!(failure)),
+            _ => None,
+        }
+    }
+
+    fn artifact(&mut self, id: &str, data: Value) -> Value {
+        let known = self.artifacts.entry(id.to_owned()).or_default();
+        known.extend(object(data));
+        json!(known)
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        other => Map::from_iter([("value".to_owned(), other)]),
+    }
+}

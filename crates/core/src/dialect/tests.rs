@@ -1,0 +1,4 @@
+//! The law of every dialect: whenever a client comes, what it holds in the end is what a client holds that was there from the beginning.
+
+mod ai_sdk;
+mod logs;
