@@ -6,6 +6,7 @@ mod asks;
 mod assets;
 mod blobs;
 mod conversations;
+mod dialect;
 mod docs;
 mod events;
 mod extract;
@@ -145,6 +146,7 @@ fn routes() -> Table {
         .group("Sessions", session_routes())
         .group("Events", event_routes())
         .group("Asks", ask_routes())
+        .group("AI SDK", ai_sdk_routes())
 }
 
 fn operation_routes() -> Vec<Route> {
@@ -287,6 +289,33 @@ fn ask_routes() -> Vec<Route> {
         post("/api/sessions/{id}/interrupt/{interrupt_id}", "Give the value that is waited for", asks::interrupt)
             .body::<asks::Value>()
             .answers::<asks::Resolved>(200, "Settled by you"),
+    ]
+}
+
+fn ai_sdk_routes() -> Vec<Route> {
+    use dialect::ai_sdk;
+    let chat = |path| {
+        post(path, "Say something, or go on after an answer (AI SDK)", ai_sdk::chat)
+            .query::<ai_sdk::ChatQuery>()
+            .body::<ai_sdk::ChatBody>()
+            .answers_as(200, "A UI message stream: the turn, or what follows of it", SSE)
+    };
+    let resume = |path| {
+        get(path, "Follow the turn that runs, from its beginning (AI SDK)", ai_sdk::resume)
+            .query::<ai_sdk::ChatQuery>()
+            .answers_as(200, "A UI message stream", SSE)
+            .answers_empty(204, "No turn runs")
+    };
+    vec![
+        chat("/ai-sdk/chat"),
+        chat("/ai-sdk/{session}/chat"),
+        resume("/ai-sdk/chat/{id}/stream"),
+        resume("/ai-sdk/{session}/chat/{id}/stream"),
+        get("/ai-sdk/chat/{id}/messages", "A session as UI messages (AI SDK)", ai_sdk::messages)
+            .query::<ai_sdk::MessagesQuery>()
+            .answers_as(200, "A list of messages", "application/json"),
+        post("/ai-sdk/chat/{id}/stop", "Stop the turn (AI SDK)", ai_sdk::stop_chat)
+            .answers::<ai_sdk::Stopped>(200, "The turn is settled"),
     ]
 }
 

@@ -144,7 +144,9 @@ fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {
             let output = output?;
             let approved = match output {
                 Value::Bool(approved) => *approved,
-                Value::String(word) => matches!(word.trim().to_lowercase().as_str(), "yes" | "true" | "approved" | "allow"),
+                Value::String(word) => {
+                    matches!(word.trim().to_lowercase().as_str(), "yes" | "true" | "approved" | "allow")
+                }
                 other => other.get("approved").and_then(Value::as_bool)?,
             };
             Some(permission(approved, output.get("reason").and_then(Value::as_str)))

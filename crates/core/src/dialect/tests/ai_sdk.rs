@@ -8,7 +8,6 @@ use crate::dialect::{Dialect, Ending, Frames, pending};
 use crate::event::{Envelope, Event, PermissionReply};
 use crate::id::{AskId, Seq, TurnId};
 
-
 const PROFILES: [Profile; 3] = [Profile::V5, Profile::V6, Profile::V7];
 
 /// What one response said, and what waits after it.
@@ -100,7 +99,8 @@ fn normal(message: &UiMessage) -> Vec<Value> {
             "step-start" => continue,
             kind @ ("text" | "reasoning") => {
                 if let Some(last) = parts.last_mut().filter(|last| last["type"] == kind) {
-                    last["text"] = json!(format!("{}{}", last["text"].as_str().unwrap(), part["text"].as_str().unwrap()));
+                    last["text"] =
+                        json!(format!("{}{}", last["text"].as_str().unwrap(), part["text"].as_str().unwrap()));
                     continue;
                 }
             }
@@ -212,7 +212,8 @@ fn parallel_calls_with_asks_end_at_once_and_lose_nothing() {
         ("permission_request", request)
     };
     let allow = |id: &str| {
-        let answer = json!({ "ask_id": format!("ask-{id}"), "tool_name": "Bash", "allowed": true, "reply": "once", "by": "x" });
+        let answer =
+            json!({ "ask_id": format!("ask-{id}"), "tool_name": "Bash", "allowed": true, "reply": "once", "by": "x" });
         ("permission_resolved", answer)
     };
     let result = |id: &str| ("tool_result", json!({ "tool_use_id": id, "output": id, "is_error": false }));
@@ -244,7 +245,11 @@ fn parallel_calls_with_asks_end_at_once_and_lose_nothing() {
         .collect();
     check(&log, 1, 9);
     let first = respond(&log, Subject::Turn(TurnId::trusted("t")), Profile::V6, 0, 0);
-    assert_eq!((first.upto, finished(&first)), (5, "tool-calls"), "a call that runs does not keep an ask from ending it");
+    assert_eq!(
+        (first.upto, finished(&first)),
+        (5, "tool-calls"),
+        "a call that runs does not keep an ask from ending it"
+    );
     let live = client(&log, &TurnId::trusted("t"), Profile::V6, 0, &mut Dice::seeded(1));
     let outputs: HashSet<&str> = live.parts.iter().filter_map(|part| part["output"].as_str()).collect();
     assert_eq!(outputs, HashSet::from(["a", "b", "c"]));

@@ -193,7 +193,8 @@ pub(super) fn sample() -> Vec<Envelope> {
             "tool_progress" => put("tool_progress", json!({ "tool_use_id": id, "text": text })),
             "tool_result" => {
                 if id == "c4" {
-                    let ended = json!({ "subagent_id": "s1", "status": "completed", "tool_calls": 1, "file_changes": 0 });
+                    let ended =
+                        json!({ "subagent_id": "s1", "status": "completed", "tool_calls": 1, "file_changes": 0 });
                     put("subagent_ended", ended);
                 }
                 let mut result = json!({ "tool_use_id": id, "output": event["output"], "is_error": event["is_error"] });
@@ -218,7 +219,8 @@ pub(super) fn sample() -> Vec<Envelope> {
             "state_delta" => put("state_delta", json!({ "patch": event["patch"], "by": "agent" })),
             "question_request" => {
                 let options = json!([{ "label": "red" }, { "label": "blue" }]);
-                let question = json!({ "prompt": event["question"], "options": options, "multiple": false, "free_text": false });
+                let question =
+                    json!({ "prompt": event["question"], "options": options, "multiple": false, "free_text": false });
                 put("question_request", json!({ "ask_id": event["request_id"], "questions": [question] }));
             }
             "question_resolved" => put(

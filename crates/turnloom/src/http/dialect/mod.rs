@@ -1,0 +1,304 @@
+//! Other people's protocols on the wire: a response that follows a session's log through a dialect. What each of them makes of a fact is in
+//! `turnloom_core::dialect`; here are the routes, one file for each protocol, and what their responses have in common.
+
+pub(super) mod ai_sdk;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::{BufMut as _, Bytes, BytesMut};
+use futures_util::stream;
+use serde_json::Value;
+use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Refusal, Reply, When, Wish};
+use turnloom_core::dialect::{Dialect, Ending, Frames, own_id};
+use turnloom_core::event::{Origin, Part, PermissionReply};
+use turnloom_core::id::{AskId, MessageId, Seq, SessionId};
+use turnloom_core::summary::AskKind;
+
+use super::App;
+use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit};
+use super::problem::Problem;
+use crate::log::{self, Follower, SessionRow};
+use crate::session::{self, NewSession};
+
+/// The runtime of a session that a client makes by naming it, unless the request says another.
+const DEFAULT_RUNTIME: &str = "mock";
+
+/// How long a response stays open after an ask, so that asks that come together are told together.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// Records that are folded at a time, as long as the reader is not where the log is.
+const PREFIX_RECORDS: usize = 2_048;
+
+/// How frames are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// One event per frame; `last` stands after the last of them.
+    Sse { last: &'static str },
+    /// The same, and the last frame of each fact has its position as `id`, so that no reader comes back in the middle of one.
+    SseWithIds,
+    /// The frames as they are.
+    Plain,
+}
+
+impl Wire {
+    fn write(self, frames: &Frames, seq: Seq, out: &mut BytesMut) {
+        for (at, frame) in frames.iter().enumerate() {
+            if self == Wire::Plain {
+                out.extend_from_slice(frame.body);
+                continue;
+            }
+            if self == Wire::SseWithIds && at + 1 == frames.len() {
+                out.extend_from_slice(format!("id: {seq}\n").as_bytes());
+            }
+            if let Some(name) = frame.name {
+                out.extend_from_slice(b"event: ");
+                out.extend_from_slice(name.as_bytes());
+                out.put_u8(b'\n');
+            }
+            out.extend_from_slice(b"data: ");
+            out.extend_from_slice(frame.body);
+            out.extend_from_slice(b"\n\n");
+        }
+    }
+}
+
+/// A response that tells a session's log in a dialect.
+pub(super) struct Telling<D> {
+    app: App,
+    follower: Follower,
+    dialect: D,
+    frames: Frames,
+    wire: Wire,
+    /// Where the log was when the reader came.
+    head: Seq,
+    arrived: bool,
+    ended: bool,
+    _following: Following,
+}
+
+impl<D: Dialect + 'static> Telling<D> {
+    /// `row` is the session at the moment the dialect was made for.
+    pub(super) fn of(app: &App, row: &SessionRow, dialect: D, wire: Wire) -> Result<Self, Problem> {
+        let permit = admit(app)?;
+        Ok(Self {
+            app: app.clone(),
+            follower: app.sessions.log().follow(&row.id, Seq::ZERO),
+            dialect,
+            frames: Frames::default(),
+            wire,
+            head: row.head,
+            arrived: false,
+            ended: false,
+            _following: Following::new(app, permit),
+        })
+    }
+
+    pub(super) fn response(self, headers: &[(&'static str, &'static str)]) -> Response {
+        let content_type = match self.wire {
+            Wire::Sse { .. } | Wire::SseWithIds => "text/event-stream",
+            Wire::Plain => "text/plain; charset=utf-8",
+        };
+        let frames = stream::unfold(self, |mut telling| async move {
+            let bytes = telling.next().await?;
+            Some((Ok::<_, std::io::Error>(bytes), telling))
+        });
+        let mut response = Body::from_stream(frames).into_response();
+        let fixed = [("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no")];
+        for (name, value) in fixed.iter().chain(headers) {
+            response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        let mut out = BytesMut::new();
+        loop {
+            if !self.arrived && self.follower.cursor() >= self.head {
+                self.arrived = true;
+                self.dialect.arrive(&mut self.frames);
+                self.flush(self.follower.cursor(), &mut out);
+            }
+            if self.dialect.is_over() {
+                if std::mem::replace(&mut self.ended, true) {
+                    return None;
+                }
+                if let Wire::Sse { last } = self.wire {
+                    out.extend_from_slice(last.as_bytes());
+                }
+                // An empty chunk would end the response, and so would nothing.
+                return (!out.is_empty()).then(|| out.freeze());
+            }
+            if !out.is_empty() {
+                return Some(out.freeze());
+            }
+            let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
+            let patience = if self.arrived && self.dialect.waits() { SETTLE } else { HEARTBEAT };
+            tokio::select! {
+                biased;
+                () = self.app.closing.cancelled() => self.close(Ending::Gone, &mut out),
+                records = self.follower.next(page) => match records {
+                    Ok(records) => {
+                        for record in records {
+                            // What cannot be read was written by a newer version, or is not ours to tell.
+                            if let Ok(envelope) = record.decode() {
+                                self.dialect.step(&envelope, &mut self.frames);
+                                self.flush(envelope.seq, &mut out);
+                            }
+                            if record.seq == self.head && !std::mem::replace(&mut self.arrived, true) {
+                                self.dialect.arrive(&mut self.frames);
+                                self.flush(record.seq, &mut out);
+                            }
+                            if self.dialect.is_over() {
+                                break;
+                            }
+                        }
+                    }
+                    // The session was removed.
+                    Err(_) => self.close(Ending::Gone, &mut out),
+                },
+                () = tokio::time::sleep(patience) => {
+                    if patience == SETTLE {
+                        self.close(Ending::Waiting, &mut out);
+                    } else if self.wire != Wire::Plain {
+                        return Some(Bytes::from_static(b": still here\n\n"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, ending: Ending, out: &mut BytesMut) {
+        self.dialect.close(ending, &mut self.frames);
+        self.flush(self.follower.cursor(), out);
+        if !self.dialect.is_over() {
+            // A dialect without a last word.
+            self.ended = true;
+        }
+    }
+
+    fn flush(&mut self, seq: Seq, out: &mut BytesMut) {
+        self.wire.write(&self.frames, seq, out);
+        self.frames.clear();
+    }
+}
+
+// ---- what the routes share ----
+
+/// A body that must be JSON.
+fn json_body(body: Result<Bytes, axum::extract::rejection::BytesRejection>) -> Result<Value, Problem> {
+    let bytes = body.map_err(|rejection| Problem::new(rejection.status(), "body", rejection.body_text()))?;
+    serde_json::from_slice(&bytes).map_err(|error| Problem::invalid(format!("the body is not JSON: {error}")))
+}
+
+/// A problem as a text, for clients that show whatever the body is.
+fn as_text(problem: &Problem) -> Response {
+    let document = serde_json::to_value(problem).unwrap_or_default();
+    let status = document.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+    let status =
+        status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let detail = document.get("detail").and_then(Value::as_str).unwrap_or("something went wrong").to_owned();
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], detail).into_response()
+}
+
+/// The session that a client calls this.
+fn session_named(name: &str) -> SessionId {
+    SessionId::trusted(own_id(name))
+}
+
+async fn find(app: &App, id: &SessionId) -> Result<Option<SessionRow>, Problem> {
+    match app.sessions.row(id).await {
+        Ok(row) => Ok(Some(row)),
+        Err(session::Error::Log(log::Error::NotFound(_))) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The session, made if it is not there.
+async fn find_or_create(app: &App, id: &SessionId, new: New) -> Result<SessionRow, Problem> {
+    if let Some(row) = find(app, id).await? {
+        return Ok(row);
+    }
+    let runtime = new.runtime.unwrap_or_else(|| DEFAULT_RUNTIME.to_owned());
+    let made = app.sessions.create(NewSession { id: Some(id.clone()), runtime, params: new.params }).await;
+    match made {
+        Ok((row, _)) => Ok(row),
+        // Somebody else was quicker.
+        Err(session::Error::Conflict(_)) => Ok(app.sessions.row(id).await?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How a session is made that a client names for the first time.
+struct New {
+    runtime: Option<String>,
+    params: serde_json::Map<String, Value>,
+}
+
+fn pending(row: &SessionRow) -> HashSet<AskId> {
+    row.summary.asks.iter().map(|ask| ask.ask_id.clone()).collect()
+}
+
+/// Sends a message, and returns the session as it is then.
+async fn send(
+    app: &App,
+    row: &SessionRow,
+    message: (Option<MessageId>, Vec<Part>),
+    when: When,
+    by: &str,
+) -> Result<(Receipt, SessionRow), Problem> {
+    let (message_id, content) = message;
+    let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
+    let has_image = content.iter().any(|part| matches!(part, Part::Image { .. }));
+    if has_image && !capabilities.unwrap_or_default().images {
+        return Err(Refusal::Unsupported { what: "take images" }.into());
+    }
+    let message = Message { id: message_id, content, origin: Origin::User };
+    let command = Command { by: by.to_owned(), wish: Wish::Send { message, when } };
+    match app.sessions.wish(&row.id, command).await? {
+        Reply::Accepted(receipt) => Ok((receipt, app.sessions.row(&row.id).await?)),
+        Reply::Stopped { .. } | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => {
+            Err(Problem::invalid("the message was answered with something else"))
+        }
+    }
+}
+
+/// Gives answers. One that comes too late is not an error: the stream tells how the ask ended.
+async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &str) -> Result<(), Problem> {
+    for (ask_id, answer) in answers {
+        let command = Command { by: by.to_owned(), wish: Wish::Answer { ask_id, answer } };
+        match app.sessions.wish(id, command).await {
+            Ok(_) | Err(session::Error::Refused(Refusal::AlreadyResolved { .. } | Refusal::AskNotFound(_))) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A person who says something new instead of answering has answered: no.
+async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
+    let no = |kind: AskKind| match kind {
+        AskKind::Permission => Answer::Permission {
+            reply: PermissionReply::Reject,
+            updated_input: None,
+            message: Some("the person said something else instead".to_owned()),
+            and_then: AfterAnswer::GoOn,
+        },
+        AskKind::Question => Answer::Question { answers: None },
+        AskKind::Interrupt => Answer::Interrupt { value: Value::Null },
+    };
+    let answers = row.summary.asks.iter().map(|ask| (ask.ask_id.clone(), no(ask.kind))).collect();
+    answer(app, &row.id, answers, by).await
+}
+
+/// Stops the turn; false if there is none.
+async fn stop(app: &App, id: &SessionId, by: &str) -> Result<bool, Problem> {
+    if find(app, id).await?.is_none() {
+        return Ok(false);
+    }
+    let command = Command { by: by.to_owned(), wish: Wish::Stop { turn_id: None } };
+    Ok(app.sessions.wish(id, command).await? == Reply::Stopped { stopped: true })
+}
