@@ -148,8 +148,9 @@ impl UiMessage {
         let part = self.parts.iter_mut().find(is).and_then(Value::as_object_mut);
         let part = part.ok_or_else(|| format!("there is no call {id}"))?;
         if let Value::Object(fields) = fields {
+            let has_output = fields.get("state").is_some_and(|state| state == "output-available");
             for (key, value) in fields {
-                if value.is_null() && key != "output" {
+                if value.is_null() && !(has_output && key == "output") {
                     part.remove(&key);
                 } else {
                     part.insert(key, value);

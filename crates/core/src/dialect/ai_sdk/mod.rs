@@ -21,7 +21,7 @@ pub use self::request::{Chat, Said, answers};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
-use crate::event::{Done, Envelope, Event, Outcome, SteerState, ToolStart};
+use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 
 /// Which clients are spoken to. Unknown chunks are fatal in all of them, so newer ones are sent only to those that know them.
@@ -61,6 +61,7 @@ pub struct AiSdk {
     seq: Seq,
     /// The turn that is being told.
     turn: Option<TurnId>,
+    queue: Vec<QueueItem>,
     /// The message that is waited for will not come.
     lost: bool,
     /// `start` was sent, or will not be needed.
@@ -104,6 +105,7 @@ impl AiSdk {
             over: false,
             seq: Seq::ZERO,
             turn: None,
+            queue: Vec::new(),
             lost: false,
             begun: false,
             text: None,
@@ -137,7 +139,8 @@ impl AiSdk {
                     let waits = changed.queue.iter().any(|item| item.message_id == *wanted);
                     self.lost = self.arrived && !waits;
                 }
-                return self.passing("queue", json!({ "queue": changed.queue }), out);
+                self.queue.clone_from(&changed.queue);
+                return self.tell_queue(out);
             }
             Event::SessionEnded(ended) => {
                 self.lost |= matches!(self.subject, Subject::Message(_));
@@ -317,6 +320,10 @@ impl AiSdk {
         }
     }
 
+    fn tell_queue(&self, out: &mut Frames) {
+        self.passing("queue", json!({ "queue": self.queue }), out);
+    }
+
     // ---- beginning and ending ----
 
     fn begin(&mut self, out: &mut Frames) {
@@ -388,6 +395,10 @@ impl Dialect for AiSdk {
     fn arrive(&mut self, frames: &mut Frames) {
         self.arrived = true;
         self.go_on(frames);
+        if matches!(self.subject, Subject::Message(_)) {
+            // It waits, and that is all there is to show.
+            self.tell_queue(frames);
+        }
         if let (Subject::Rest { turn, .. }, false) = (&self.subject, self.begun) {
             // The turn has ended, and the client has all of it.
             frames.push(&Chunk::Start { message_id: name(turn.as_str()) });

@@ -18,6 +18,9 @@ use crate::time::Timestamp;
 pub(super) const SCRIPTS: &[&str] = &[
     "demo",
     "tool",
+    "parallel",
+    "parallel permission",
+    "subagent permission",
     "status",
     "image",
     "permission",

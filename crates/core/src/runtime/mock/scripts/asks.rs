@@ -4,32 +4,18 @@ use serde_json::{Value, json};
 
 use super::super::agent::Step;
 use super::super::wire::{Given, Say, Wanted};
-use super::steps::{ConcatSteps as _, result, start};
+use super::steps::{ConcatSteps as _, result, say, start};
 use super::words_in;
 use crate::event::{
-    Interrupt, PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest, Surface,
+    Event, Interrupt, PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest,
+    SubagentEnded, SubagentStarted, Surface, WorkStatus,
 };
-use crate::id::ToolUseId;
+use crate::id::{SubagentId, ToolUseId};
 
 pub(super) fn permission(t: &str) -> Vec<Step> {
     let id = format!("{t}-permission");
     let command = "rm -rf build";
-    let asked = PermissionRequest {
-        tool_name: "Bash".to_owned(),
-        tool_input: json!({ "command": command }),
-        tool_use_id: Some(ToolUseId::trusted(id.clone())),
-        title: Some(format!("Run {command}")),
-        options: vec![
-            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always".to_owned(),
-                rule: Some("Bash(rm -rf build)".to_owned()),
-            },
-            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
-        ],
-        ..PermissionRequest::default()
-    };
+    let asked = asked(&id, command);
     let t = t.to_owned();
     vec![
         start(&id, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
@@ -38,6 +24,88 @@ pub(super) fn permission(t: &str) -> Vec<Step> {
             then: Box::new(move |given| after_permission(&t, &id, given)),
         },
     ]
+}
+
+/// Two calls at once: one runs while the other asks.
+pub(super) fn parallel_permission(t: &str) -> Vec<Step> {
+    let (read, run) = (format!("{t}-beside"), format!("{t}-permission"));
+    let command = "rm -rf build";
+    let asked = asked(&run, command);
+    let t = t.to_owned();
+    vec![
+        start(&read, "Read", json!({ "file_path": "loom.toml" }), |start| {
+            start.file_path = Some("loom.toml".to_owned());
+        }),
+        start(&run, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
+        Step::Ask {
+            say: Say::Ask { key: run.clone(), by: None, request: Wanted::Permission(asked) },
+            then: Box::new(move |given| {
+                [vec![result(&read, "warp = 120\n", |_| {})], after_permission(&t, &run, given)].concat_steps()
+            }),
+        },
+    ]
+}
+
+/// A helper that may not do everything.
+pub(super) fn subagent_permission(t: &str) -> Vec<Step> {
+    let id = SubagentId::trusted(format!("{t}-careful"));
+    let (call, run) = (format!("{t}-agent"), format!("{t}-inner"));
+    let command = "rm -rf knots";
+    let started = SubagentStarted {
+        subagent_id: id.clone(),
+        name: "Cleaner".to_owned(),
+        parent_tool_use_id: Some(ToolUseId::trusted(call.clone())),
+        ..SubagentStarted::default()
+    };
+    let asked = asked(&run, command);
+    let steps = vec![
+        start(&call, "Agent", json!({ "prompt": "Remove every knot." }), |start| {
+            start.subagent_spawn = Some(true);
+            start.subagent_name = Some("Cleaner".to_owned());
+        }),
+        say(&Event::from(started)),
+        start(&run, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())).by(&id),
+    ];
+    let t = t.to_owned();
+    let ask = Step::Ask {
+        say: Say::Ask { key: run.clone(), by: Some(id.clone()), request: Wanted::Permission(asked) },
+        then: Box::new(move |given| {
+            let denied = matches!(given, Given::Permission { reply: PermissionReply::Reject, .. });
+            let ended = SubagentEnded {
+                subagent_id: id.clone(),
+                status: WorkStatus::Completed,
+                tool_calls: 1,
+                file_changes: 0,
+            };
+            let result_of_run = result(&run, if denied { "rejected" } else { "removed" }, |result| {
+                result.is_error = denied;
+                result.denied = denied.then_some(true);
+            });
+            let done =
+                vec![result_of_run.by(&id), say(&Event::from(ended)), result(&call, "The helper has ended.", |_| {})];
+            [done, words_in(&t, "cleaned", "The helper is done.")].concat_steps()
+        }),
+    };
+    [steps, vec![ask]].concat_steps()
+}
+
+fn asked(id: &str, command: &str) -> PermissionRequest {
+    PermissionRequest {
+        tool_name: "Bash".to_owned(),
+        tool_input: json!({ "command": command }),
+        tool_use_id: Some(ToolUseId::trusted(id)),
+        title: Some(format!("Run {command}")),
+        options: vec![
+            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
+            PermissionOption {
+                reply: PermissionReply::Always,
+                label: "Always".to_owned(),
+                rule: Some(format!("Bash({command})")),
+            },
+            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
+        ],
+        ..PermissionRequest::default()
+    }
 }
 
 fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {

@@ -5,7 +5,7 @@ mod steps;
 
 use serde_json::{Value, json};
 
-use self::asks::{interrupt, permission, question};
+use self::asks::{interrupt, parallel_permission, permission, question, subagent_permission};
 use self::steps::{ConcatSteps as _, progress, result, say, start, thinking, turn_end, usage};
 use super::agent::{Step, Stream, StreamText};
 use super::wire::Say;
@@ -22,13 +22,16 @@ const HELP: &[(&str, &str)] = &[
     ("demo", "a walk through everything a user interface must show"),
     ("markdown", "headings, lists, a table, code"),
     ("tool", "reads, edits and runs; one call fails"),
+    ("parallel", "three calls at once"),
     ("status", "a retry, then an answer"),
     ("image", "a small picture"),
     ("permission", "asks before it runs a command"),
+    ("parallel permission", "asks while another call runs"),
     ("question", "asks you two questions"),
     ("plan", "a plan whose steps get done"),
     ("diff", "a change to two files"),
     ("subagent", "starts a helper with tools of its own"),
+    ("subagent permission", "starts a helper that asks before it runs a command"),
     ("background", "starts work that ends after the turn, and then speaks unasked"),
     ("component", "a chart that is updated in place"),
     ("interrupt", "a form that waits for your value"),
@@ -68,6 +71,9 @@ pub(super) fn play(prompt: &str, t: &str) -> Vec<Step> {
         ["demo"] => demo(t),
         ["markdown"] => markdown(t),
         ["tool"] => tool(t),
+        ["parallel"] => parallel(t),
+        ["parallel", "permission"] => parallel_permission(t),
+        ["subagent", "permission"] => subagent_permission(t),
         ["status"] => status(t),
         ["image"] => image(t),
         ["permission"] => permission(t),
@@ -269,6 +275,25 @@ fn tool(t: &str) -> Vec<Step> {
         }),
     ]);
     steps.extend(words_in(t, "tools", "Three tools worked and one did not."));
+    steps
+}
+
+fn parallel(t: &str) -> Vec<Step> {
+    let (one, two, three) = (format!("{t}-one"), format!("{t}-two"), format!("{t}-three"));
+    let mut steps = vec![
+        start(&one, "Grep", json!({ "pattern": "knot" }), |start| start.pattern = Some("knot".to_owned())),
+        start(&two, "Bash", json!({ "command": "cargo test" }), |start| start.command = Some("cargo test".to_owned())),
+        start(&three, "Read", json!({ "file_path": "loom.toml" }), |start| {
+            start.file_path = Some("loom.toml".to_owned());
+        }),
+        Step::Sleep { ms: 30 },
+        progress(&two, "test 1 of 2\n", 0.5),
+        result(&three, "warp = 120\n", |_| {}),
+        Step::Sleep { ms: 30 },
+        result(&one, "src/loom.rs:3\n", |_| {}),
+        result(&two, "2 passed\n", |result| result.exit_code = Some(0)),
+    ];
+    steps.extend(words_in(t, "parallel", "All three have ended."));
     steps
 }
 

@@ -1,0 +1,89 @@
+// What the client tests share: the real daemon with the mock agent, and a way to wait that is not a sleep.
+
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const PROGRAM = process.env.TURNLOOM_PROGRAM
+const PATIENCE = 30_000
+
+/** Asks until there is an answer. */
+export async function eventually(what, ask) {
+  const deadline = Date.now() + PATIENCE
+  for (;;) {
+    const answer = await ask()
+    if (answer) return answer
+    if (Date.now() > deadline) throw new Error(`never: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** A daemon in a process of its own. */
+export class Daemon {
+  static async start() {
+    const daemon = new Daemon()
+    daemon.data = await mkdtemp(join(tmpdir(), 'turnloom-clients-'))
+    const args = ['up', '--no-open', '--no-sample', '--port', '0', '--data', daemon.data]
+    daemon.child = spawn(PROGRAM, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    daemon.ended = new Promise((resolve) => daemon.child.once('exit', resolve))
+    const found = await eventually('the daemon listens', () => readFile(join(daemon.data, 'daemon.json'), 'utf8').catch(() => null))
+    daemon.url = JSON.parse(found).url
+    daemon.token = (await readFile(join(daemon.data, 'token'), 'utf8')).trim()
+    daemon.headers = { authorization: `Bearer ${daemon.token}` }
+    return daemon
+  }
+
+  async stop() {
+    this.child.kill('SIGTERM')
+    await this.ended
+    await rm(this.data, { recursive: true, force: true })
+  }
+
+  async call(method, path, body) {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { ...this.headers, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? null : JSON.parse(text)
+  }
+
+  /** A mock session that talks as fast as it can. */
+  session(id, params = {}) {
+    return this.call('POST', '/api/sessions', { session_id: id, runtime: 'mock', params: { pace_ms: 0, ...params } })
+  }
+
+  show(id) {
+    return this.call('GET', `/api/sessions/${id}`)
+  }
+
+  async events(id) {
+    return (await this.call('GET', `/api/sessions/${id}/events?limit=10000`)).events
+  }
+
+  /** Answers the ask that waits, as another surface would. */
+  async answer(id, yes = true) {
+    const ask = await eventually('an ask', async () => (await this.call('GET', '/api/asks')).asks.find((ask) => ask.session_id === id))
+    const to = `/api/sessions/${id}`
+    if (ask.kind === 'permission') await this.call('POST', `${to}/permissions/${ask.ask_id}`, { reply: yes ? 'once' : 'reject' })
+    else if (ask.kind === 'question') await this.call('POST', `${to}/questions/${ask.ask_id}`, { answers: [['Silk'], ['Weld']] })
+    else await this.call('POST', `${to}/interrupt/${ask.ask_id}`, { value: '2026-12-24' })
+  }
+
+  /** The events of a session, as they come. */
+  async *follow(id) {
+    const response = await fetch(`${this.url}/api/sessions/${id}/events`, { headers: { ...this.headers, accept: 'text/event-stream' } })
+    let rest = ''
+    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      const frames = (rest + piece).split('\n\n')
+      rest = frames.pop()
+      for (const frame of frames) {
+        const data = frame.split('\n').find((line) => line.startsWith('data: '))
+        if (data && frame.startsWith('id:')) yield JSON.parse(data.slice(6))
+      }
+    }
+  }
+}
