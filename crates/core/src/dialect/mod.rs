@@ -4,14 +4,17 @@
 //! then whatever happens. What comes out before and at `arrive` is the snapshot, what comes after it is live; both are made by `step`, so they cannot
 //! disagree. Nothing is stored that is not in the log, and nothing here knows sockets, requests or time: routes are in the `turnloom` crate.
 
+pub mod ag_ui;
 pub mod ai_sdk;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 use std::collections::HashSet;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::event::{Envelope, Event};
 use crate::id::AskId;
@@ -171,4 +174,26 @@ pub fn own_id(text: &str) -> String {
     }
     let digest = sha2::Sha256::digest(text.as_bytes());
     format!("x-{}", crate::blob::hex(digest.get(..16).unwrap_or_default()))
+}
+
+/// Answers to questions in whatever form an application gives them: one list per question is what they become.
+fn lists(output: &Value) -> Vec<Vec<String>> {
+    let words = |value: &Value| match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => list.iter().map(word).collect(),
+        other => vec![word(other)],
+    };
+    match output {
+        Value::Object(object) => match (object.get("answers"), object.get("answer")) {
+            (Some(Value::Array(answers)), _) => answers.iter().map(words).collect(),
+            (Some(other), _) | (None, Some(other)) => vec![words(other)],
+            (None, None) => vec![vec![output.to_string()]],
+        },
+        Value::Array(list) if list.iter().any(Value::is_array) => list.iter().map(words).collect(),
+        other => vec![words(other)],
+    }
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

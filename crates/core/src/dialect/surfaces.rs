@@ -12,6 +12,8 @@ use crate::id::Seq;
 #[derive(Debug, Default)]
 pub(super) struct Surfaces {
     state: Value,
+    /// The last patch fitted.
+    patched: bool,
     components: HashMap<String, Map<String, Value>>,
     artifacts: HashMap<String, Map<String, Value>>,
     background: HashMap<String, Map<String, Value>>,
@@ -34,6 +36,10 @@ impl Surfaces {
         if self.state.is_null() { json!({}) } else { self.state.clone() }
     }
 
+    pub(super) fn patched(&self) -> bool {
+        self.patched
+    }
+
     /// Takes a fact, and says what it changed. The shared state is not among it: every dialect has a way of its own for that.
     pub(super) fn step(&mut self, envelope: &Envelope) -> Option<Surface> {
         let surface = |kind, id: &str, data: Value| Some(Surface { kind, id: super::name(id).to_owned(), data });
@@ -47,9 +53,8 @@ impl Surfaces {
             }
             Event::StateDelta(delta) => {
                 // A patch that does not fit changes nothing; the log keeps it.
-                if let Ok(patch) = serde_json::from_value::<json_patch::Patch>(delta.patch.clone()) {
-                    drop(json_patch::patch(&mut self.state, &patch));
-                }
+                let patch = serde_json::from_value::<json_patch::Patch>(delta.patch.clone());
+                self.patched = patch.is_ok_and(|patch| json_patch::patch(&mut self.state, &patch).is_ok());
                 None
             }
             Event::ComponentUpdate(update) => {

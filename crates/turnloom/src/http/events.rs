@@ -15,10 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
+use turnloom_core::dialect::text::Scope;
 use turnloom_core::event::Record;
 use turnloom_core::id::Seq;
 
 use super::App;
+use super::dialect::text;
 use super::extract::{Query, Session};
 use super::problem::Problem;
 use super::sessions::page_size;
@@ -72,6 +74,9 @@ pub(super) async fn events(
     if after > row.head {
         let detail = format!("the cursor {after} is after the head {}; read again from what you have", row.head);
         return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", detail));
+    }
+    if text::is_wanted(&headers) {
+        return text::respond(&app, &row, Scope::After(after));
     }
     let types = Types::parse(query.types.as_deref());
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -147,6 +147,7 @@ fn routes() -> Table {
         .group("Events", event_routes())
         .group("Asks", ask_routes())
         .group("AI SDK", ai_sdk_routes())
+        .group("AG-UI", ag_ui_routes())
 }
 
 fn operation_routes() -> Vec<Route> {
@@ -219,7 +220,8 @@ fn session_routes() -> Vec<Route> {
             .answers::<turnloom_core::command::Receipt>(202, "Accepted, and durable"),
         post("/api/sessions/{id}/turn", "Send a message and follow its turn", turns::send_and_follow)
             .body::<messages::Send>()
-            .answers_as(200, "`accepted`, then the turn's events until `done`", SSE),
+            .answers_as(200, "`accepted`, then the turn's events until `done`", SSE)
+            .answers_as(200, "`accepted`, then the turn's events until `done`", "text/plain"),
         post("/api/sessions/{id}/stop", "Stop the turn", sessions::stop)
             .body::<sessions::Stop>()
             .answers::<sessions::Stopped>(200, "The turn is settled"),
@@ -249,7 +251,8 @@ fn event_routes() -> Vec<Route> {
         get("/api/sessions/{id}/events", "Read or follow the log", events::events)
             .query::<events::EventsQuery>()
             .answers::<events::EventPage>(200, "A page (`Accept: application/json`), or a stream")
-            .answers_as(200, "A page (`Accept: application/json`), or a stream", SSE),
+            .answers_as(200, "A page (`Accept: application/json`), or a stream", SSE)
+            .answers_as(200, "A page (`Accept: application/json`), or a stream", "text/plain"),
         get(
             "/api/sessions/{id}/view",
             "The conversation as people read it: the newest messages, or those before one",
@@ -316,6 +319,23 @@ fn ai_sdk_routes() -> Vec<Route> {
             .answers_as(200, "A list of messages", "application/json"),
         post("/ai-sdk/chat/{id}/stop", "Stop the turn (AI SDK)", ai_sdk::stop_chat)
             .answers::<ai_sdk::Stopped>(200, "The turn is settled"),
+    ]
+}
+
+fn ag_ui_routes() -> Vec<Route> {
+    use dialect::ag_ui;
+    let run = |route: Route| route.body::<ag_ui::RunBody>().answers_as(200, "AG-UI events: one run", SSE);
+    vec![
+        run(post("/ag-ui/{session}", "Run: say something, or answer (AG-UI)", ag_ui::run).query::<ag_ui::RunQuery>()),
+        get("/ag-ui/copilotkit/info", "The agents there are (CopilotKit)", ag_ui::info)
+            .answers::<ag_ui::Info>(200, "All of them"),
+        run(post("/ag-ui/copilotkit/agent/{agent}/run", "Run (CopilotKit)", ag_ui::agent_run)),
+        run(post("/ag-ui/copilotkit/agent/{agent}/connect", "Be there (CopilotKit)", ag_ui::agent_connect)),
+        post("/ag-ui/copilotkit/agent/{agent}/stop/{thread}", "Stop the turn (CopilotKit)", ag_ui::agent_stop)
+            .answers::<ag_ui::Stopped>(200, "The turn is settled"),
+        post("/ag-ui/copilotkit", "All of these at one address (CopilotKit)", ag_ui::single)
+            .body::<ag_ui::Call>()
+            .answers_as(200, "What the method answers", "application/json"),
     ]
 }
 

@@ -1,14 +1,17 @@
 //! A message and its turn on one response: first that it was accepted, then what happened, until `done`.
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use turnloom_core::command::Receipt;
+use turnloom_core::dialect::text::Scope;
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{MessageId, Seq, TurnId};
 
 use super::App;
+use super::dialect::text;
 use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit, event_stream, write_frame};
 use super::extract::{Body, Client, Session};
 use super::messages::{Send, accept};
@@ -19,8 +22,14 @@ pub(super) async fn send_and_follow(
     State(app): State<App>,
     Session(id): Session,
     Client(by): Client,
+    headers: HeaderMap,
     Body(send): Body<Send>,
 ) -> Result<Response, Problem> {
+    if text::is_wanted(&headers) {
+        let receipt = accept(&app, &id, by, send).await?;
+        let row = app.sessions.row(&id).await?;
+        return text::respond(&app, &row, Scope::Answer(receipt.message_id));
+    }
     let permit = admit(&app)?;
     let before = app.sessions.row(&id).await?.head;
     let receipt = accept(&app, &id, by, send).await?;

@@ -358,7 +358,8 @@ impl AiSdk {
             }
             Outcome::Failed | Outcome::Interrupted => {
                 let failure = self.failure.take();
-                let text = failure.as_deref().or(reason).unwrap_or("the turn did not end well");
+                let failure = failure.as_deref().filter(|text| !text.is_empty());
+                let text = failure.or(reason).unwrap_or("the turn did not end well");
                 self.end_with_error(text, out);
             }
         }

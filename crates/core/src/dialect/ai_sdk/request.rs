@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::command::{AfterAnswer, Answer};
-use crate::dialect::own_id;
+use crate::dialect::{lists, own_id};
 use crate::event::{Part, PermissionReply};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 use crate::summary::{AskKind, PendingAsk};
@@ -171,26 +171,4 @@ fn permission(approved: bool, reason: Option<&str>) -> Answer {
         message: reason.map(str::to_owned),
         and_then: AfterAnswer::GoOn,
     }
-}
-
-/// Answers to questions in whatever form an application gives them: one list per question is what they become.
-pub(in crate::dialect) fn lists(output: &Value) -> Vec<Vec<String>> {
-    let words = |value: &Value| match value {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(list) => list.iter().map(word).collect(),
-        other => vec![word(other)],
-    };
-    match output {
-        Value::Object(object) => match (object.get("answers"), object.get("answer")) {
-            (Some(Value::Array(answers)), _) => answers.iter().map(words).collect(),
-            (Some(other), _) | (None, Some(other)) => vec![words(other)],
-            (None, None) => vec![vec![output.to_string()]],
-        },
-        Value::Array(list) if list.iter().any(Value::is_array) => list.iter().map(words).collect(),
-        other => vec![words(other)],
-    }
-}
-
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

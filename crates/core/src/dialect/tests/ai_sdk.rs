@@ -189,7 +189,9 @@ fn a_history_is_what_a_client_holds() {
     for script in logs::SCRIPTS {
         let log = logs::played(&["echo first", script], PermissionReply::Once);
         let mut history = History::new(Profile::V6, HashSet::new());
-        log.iter().for_each(|envelope| history.step(envelope));
+        for envelope in &log {
+            history.step(envelope);
+        }
         let messages = history.messages(usize::MAX);
         for (turn, ..) in turns(&log) {
             let live = client(&log, &turn, Profile::V6, log.len(), &mut Dice::seeded(0));

@@ -17,7 +17,8 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    New, Telling, Wire, answer, as_text, dismiss, find, find_or_create, json_body, pending, send, session_named, stop,
+    Busy, New, Telling, Wire, answer, as_text, dismiss, find, find_or_create, json_body, pending, send, session_named,
+    stop,
 };
 use crate::log::{ReadRange, SessionRow};
 
@@ -37,14 +38,6 @@ pub(in super::super) struct ChatQuery {
     /// What to do with a message while a turn is running: `queue` it and answer when its turn comes, or `reject` it.
     #[serde(default)]
     busy: Busy,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Busy {
-    #[default]
-    Queue,
-    Reject,
 }
 
 /// What a client posts. It is read by hand, because applications add members of their own.

@@ -1,7 +1,9 @@
 //! Other people's protocols on the wire: a response that follows a session's log through a dialect. What each of them makes of a fact is in
 //! `turnloom_core::dialect`; here are the routes, one file for each protocol, and what their responses have in common.
 
+pub(super) mod ag_ui;
 pub(super) mod ai_sdk;
+pub(super) mod text;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::stream;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Refusal, Reply, When, Wish};
 use turnloom_core::dialect::{Dialect, Ending, Frames, own_id};
@@ -187,6 +191,15 @@ impl<D: Dialect + 'static> Telling<D> {
 }
 
 // ---- what the routes share ----
+
+/// What happens to a message that comes while a turn is running.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Busy {
+    #[default]
+    Queue,
+    Reject,
+}
 
 /// A body that must be JSON.
 fn json_body(body: Result<Bytes, axum::extract::rejection::BytesRejection>) -> Result<Value, Problem> {

@@ -1,0 +1,443 @@
+//! AG-UI, as its clients of 1.0 and of 0.0.x read it.
+//!
+//! One response is one run: it begins with a snapshot of everything (which is idempotent, so it does not matter what the client has), goes on live,
+//! and ends where the turn ends or where somebody has to answer. The messages as the clients hold them are in `messages`, calls and asks in
+//! `calls`, interrupts in `asks`, what a request wants in `request`.
+
+mod asks;
+mod calls;
+mod frame;
+mod messages;
+mod request;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value, json};
+
+use self::asks::Ask;
+use self::frame::Frame;
+use self::messages::{Body, Late, Messages};
+pub use self::request::RunInput;
+use super::surfaces::{Surface, Surfaces};
+use super::{Dialect, Ending, Frames, name};
+use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};
+use crate::id::{AskId, MessageId, TurnId};
+
+/// The fold for one run.
+#[derive(Debug)]
+pub struct AgUi {
+    run: RunInput,
+    /// The run begins with the turn that answers this message.
+    wanted: Option<MessageId>,
+    /// The message that is waited for will not come.
+    lost: bool,
+    arrived: bool,
+    begun: bool,
+    over: bool,
+    turn: Option<TurnId>,
+    said: bool,
+    messages: Messages,
+    open: Vec<OpenText>,
+    /// What the agent calls a call, and what it is called here.
+    calls: HashMap<String, String>,
+    lanes: BTreeMap<String, Lane>,
+    asks: BTreeMap<AskId, Ask>,
+    surfaces: Surfaces,
+    usage: Option<Value>,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+struct OpenText {
+    id: String,
+    place: usize,
+    voice: Voice,
+    by: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Text,
+    Reasoning,
+}
+
+/// A sub-agent that has not ended.
+#[derive(Debug)]
+struct Lane {
+    name: String,
+    call: Option<String>,
+    within: Option<String>,
+}
+
+impl AgUi {
+    /// `wanted` is the message this run sent, if it sent one.
+    pub fn new(run: RunInput, wanted: Option<MessageId>) -> Self {
+        Self {
+            run,
+            wanted,
+            lost: false,
+            arrived: false,
+            begun: false,
+            over: false,
+            turn: None,
+            said: false,
+            messages: Messages::default(),
+            open: Vec::new(),
+            calls: HashMap::new(),
+            lanes: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            surfaces: Surfaces::default(),
+            usage: None,
+            failure: None,
+        }
+    }
+
+    /// A client that says nothing of its version knows less.
+    fn is_current(&self) -> bool {
+        self.run.protocol_version.is_some()
+    }
+
+    fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
+        let surface = self.surfaces.step(envelope);
+        match &envelope.event {
+            Event::UserMessage(message) => self.user_message(envelope, message, out),
+            Event::TurnStarted(_) => {
+                self.turn.clone_from(&envelope.turn_id);
+                (self.said, self.usage, self.failure) = (false, None, None);
+            }
+            Event::Delta(delta) => {
+                self.said |= envelope.subagent_id.is_none() && !delta.text.is_empty();
+                self.say(envelope, Voice::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
+            }
+            Event::Thinking(thinking) => {
+                let done = thinking.done == Some(true);
+                self.say(envelope, Voice::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
+            }
+            Event::TurnResult(result) if !self.said && !result.text.is_empty() => {
+                self.said = true;
+                self.say(envelope, Voice::Text, "result", &result.text, true, out);
+            }
+            Event::ToolStart(start) => self.tool_start(envelope, start, out),
+            Event::ToolProgress(progress) => {
+                let Some(call) = self.calls.get(name(progress.tool_use_id.as_str())).cloned() else { return };
+                if let Some(text) = &progress.text {
+                    self.progress(envelope, &call, text, out);
+                }
+            }
+            Event::ToolResult(result) => self.tool_result(result, out),
+            Event::SubagentStarted(started) => {
+                let lane = Lane {
+                    name: started.name.clone(),
+                    call: started.parent_tool_use_id.as_ref().and_then(|id| self.calls.get(id.as_str()).cloned()),
+                    within: started.parent_subagent_id.as_ref().map(ToString::to_string),
+                };
+                lane.begin(name(started.subagent_id.as_str()), out);
+                self.lanes.insert(name(started.subagent_id.as_str()).to_owned(), lane);
+            }
+            Event::SubagentEnded(ended) => self.lane_ended(name(ended.subagent_id.as_str()), ended.status, out),
+            Event::StateSnapshot(snapshot) => out.push(&Frame::StateSnapshot { snapshot: &snapshot.state }),
+            Event::StateDelta(delta) if self.surfaces.patched() => out.push(&Frame::StateDelta { delta: &delta.patch }),
+            Event::Usage(usage) => {
+                let usage = json!([{
+                    "inputTokens": usage.input_tokens,
+                    "outputTokens": usage.output_tokens,
+                    "totalTokens": usage.input_tokens + usage.output_tokens,
+                    "cachedInputTokens": usage.cached_tokens.unwrap_or_default(),
+                    "reasoningTokens": usage.reasoning_tokens.unwrap_or_default(),
+                }]);
+                self.usage = Some(usage);
+            }
+            Event::Status(status) => {
+                let turn = self.turn.as_ref().map_or("session", |turn| turn.as_str()).to_owned();
+                self.activity(envelope, "status", &turn, json!(status), out);
+            }
+            Event::Retracted(retracted) => {
+                let id = text_id(envelope, retracted.block_id.as_str());
+                self.end_text(&id, out);
+                self.messages.remove(&id);
+                out.push(&Frame::MessagesSnapshot { messages: self.messages.snapshot() });
+            }
+            Event::Rollback(rollback) => {
+                self.messages.remove_turns(&rollback.turn_ids);
+                out.push(&Frame::MessagesSnapshot { messages: self.messages.snapshot() });
+            }
+            Event::QueueChanged(changed) => {
+                if let Some(wanted) = &self.wanted {
+                    // The fact that its turn begins is the next one, if it does.
+                    self.lost = self.arrived && !changed.queue.iter().any(|item| item.message_id == *wanted);
+                }
+            }
+            Event::SessionEnded(_) => self.lost |= self.wanted.is_some(),
+            // It is always there. A snapshot without any activity would leave a client with those that were taken back.
+            Event::SessionReady(ready) => {
+                let session = json!({ "runtime": ready.runtime, "sessionId": self.run.thread_id });
+                self.activity(envelope, "session", "session", session, out);
+            }
+            Event::Done(done) => self.done(done, out),
+            // What is delivered comes as a message.
+            Event::Steer(_) => {}
+            _ => {
+                if let Event::Failure(failure) = &envelope.event {
+                    self.failure = Some(failure.clone());
+                }
+                self.ask(envelope, out);
+                if let Some(Surface { kind, id, data }) = surface {
+                    self.activity(envelope, kind, &id, data, out);
+                }
+            }
+        }
+    }
+
+    // ---- messages ----
+
+    fn user_message(&mut self, envelope: &Envelope, message: &UserMessage, out: &mut Frames) {
+        let id = name(message.message_id.as_str());
+        if self.wanted.as_ref() == Some(&message.message_id) {
+            (self.wanted, self.lost) = (None, false);
+        }
+        let content = text_of(&message.content);
+        if !self.run.known.contains(id) && !self.messages.contains(id) {
+            // Said elsewhere. Who said it here has it already, and would have it twice.
+            let by = None;
+            out.push(&Frame::TextMessageStart { message_id: id, role: "user", subagent_run_id: by });
+            out.push(&Frame::TextMessageContent { message_id: id, delta: &content, subagent_run_id: by });
+            out.push(&Frame::TextMessageEnd { message_id: id, subagent_run_id: by });
+        }
+        self.messages.add(id, envelope.turn_id.clone(), None, Body::User(content));
+    }
+
+    fn say(&mut self, envelope: &Envelope, voice: Voice, block: &str, text: &str, done: bool, out: &mut Frames) {
+        let id = text_id(envelope, block);
+        let at = match self.open.iter().position(|open| open.id == id) {
+            Some(at) => at,
+            // An empty thought shows that the agent thinks; an empty text shows nothing.
+            None if text.is_empty() && (done || voice == Voice::Text) => return,
+            None => {
+                let by = envelope.subagent_id.as_ref().map(ToString::to_string);
+                let body = match voice {
+                    Voice::Text => Body::Text(String::new()),
+                    Voice::Reasoning => Body::Reasoning(String::new()),
+                };
+                let place = self.messages.add(&id, envelope.turn_id.clone(), by.clone(), body);
+                let open = OpenText { id: id.clone(), place, voice, by };
+                open.begin(out);
+                self.open.push(open);
+                self.open.len() - 1
+            }
+        };
+        let Some(open) = self.open.get(at).filter(|_| !text.is_empty() || done) else { return };
+        if !text.is_empty() {
+            if let Some(Body::Text(known) | Body::Reasoning(known)) =
+                self.messages.at(open.place).map(|message| &mut message.body)
+            {
+                known.push_str(text);
+            }
+            let (message_id, subagent_run_id) = (open.id.as_str(), open.by.as_deref());
+            out.push(&match open.voice {
+                Voice::Text => Frame::TextMessageContent { message_id, delta: text, subagent_run_id },
+                Voice::Reasoning => Frame::ReasoningMessageContent { message_id, delta: text, subagent_run_id },
+            });
+        }
+        if done {
+            self.open.remove(at).end(out);
+        }
+    }
+
+    fn end_text(&mut self, id: &str, out: &mut Frames) {
+        if let Some(at) = self.open.iter().position(|open| open.id == id) {
+            self.open.remove(at).end(out);
+        }
+    }
+
+    fn activity(&mut self, envelope: &Envelope, kind: &str, id: &str, content: Value, out: &mut Frames) {
+        let message_id = format!("{kind}:{id}");
+        let content = if content.is_object() { content } else { json!({ "value": content }) };
+        out.push(&Frame::ActivitySnapshot { message_id: &message_id, activity_type: kind, content: &content });
+        let body = Body::Activity { kind: kind.to_owned(), content };
+        match self.messages.get(&message_id) {
+            Some(message) => message.body = body,
+            None => drop(self.messages.add(&message_id, envelope.turn_id.clone(), None, body)),
+        }
+    }
+
+    // ---- sub-agents ----
+
+    fn lane_ended(&mut self, subagent_run_id: &str, status: WorkStatus, out: &mut Frames) {
+        if self.lanes.remove(subagent_run_id).is_none() {
+            return;
+        }
+        out.push(&match status {
+            WorkStatus::Completed => Frame::SubagentFinished { subagent_run_id, outcome: None },
+            WorkStatus::Failed => Frame::SubagentError { subagent_run_id, message: "the sub-agent failed" },
+            WorkStatus::Interrupted => {
+                Frame::SubagentError { subagent_run_id, message: "the sub-agent was interrupted" }
+            }
+        });
+    }
+
+    // ---- the run ----
+
+    fn begin(&mut self, out: &mut Frames) {
+        self.begun = true;
+        let protocol_version = self.is_current().then_some("1.0");
+        out.push(&Frame::RunStarted { thread_id: &self.run.thread_id, run_id: &self.run.run_id, protocol_version });
+        out.push(&Frame::StateSnapshot { snapshot: &self.surfaces.state() });
+        let (messages, late) = self.messages.snapshot_for(&self.run.known);
+        out.push(&Frame::MessagesSnapshot { messages });
+        for Late { call, by, outcome } in late {
+            out.push(&Frame::result(&format!("{call}:result"), call, outcome, by));
+        }
+        self.lanes.iter().for_each(|(id, lane)| lane.begin(id, out));
+        self.open.iter().for_each(|open| open.begin(out));
+        if self.turn.is_none() && self.asks.is_empty() {
+            self.finish(self.is_current().then(|| json!({ "type": "success" })), out);
+        }
+    }
+
+    fn done(&mut self, done: &Done, out: &mut Frames) {
+        self.turn = None;
+        let told = self.begun && !self.over;
+        let reason = done.reason.as_deref();
+        match done.outcome {
+            _ if !told => {}
+            Outcome::Completed => {
+                self.finish(self.is_current().then(|| json!({ "type": "success" })), out);
+            }
+            Outcome::Stopped => self.finish(self.is_current().then(|| json!({ "type": "cancelled" })), out),
+            Outcome::Failed | Outcome::Interrupted => {
+                let failure = self.failure.take();
+                let message = failure.as_ref().map(|failure| failure.message.as_str()).filter(|text| !text.is_empty());
+                let message = message.or(reason);
+                let code = failure.as_ref().map(|failure| failure.code.as_str()).filter(|code| !code.is_empty());
+                self.fail(message.unwrap_or("the turn did not end well"), code, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, outcome: Option<Value>, out: &mut Frames) {
+        self.open.drain(..).for_each(|open| open.end(out));
+        for subagent_run_id in self.lanes.keys() {
+            out.push(&Frame::SubagentFinished { subagent_run_id, outcome: Some(json!({ "type": "suspended" })) });
+        }
+        let (thread_id, run_id) = (self.run.thread_id.as_str(), self.run.run_id.as_str());
+        out.push(&Frame::RunFinished { thread_id, run_id, outcome, usage: self.usage.as_ref() });
+        self.over = true;
+    }
+
+    fn fail(&mut self, message: &str, code: Option<&str>, out: &mut Frames) {
+        // An error alone would leave a client waiting for answers that it has given.
+        if self.begun && self.run.answers_something() {
+            self.finish(None, out);
+        }
+        out.push(&Frame::RunError { message, code });
+        self.over = true;
+    }
+}
+
+impl OpenText {
+    fn begin(&self, out: &mut Frames) {
+        let (message_id, subagent_run_id) = (self.id.as_str(), self.by.as_deref());
+        match self.voice {
+            Voice::Text => out.push(&Frame::TextMessageStart { message_id, role: "assistant", subagent_run_id }),
+            Voice::Reasoning => {
+                out.push(&Frame::ReasoningStart { message_id, subagent_run_id });
+                out.push(&Frame::ReasoningMessageStart { message_id, role: "reasoning", subagent_run_id });
+            }
+        }
+    }
+
+    fn end(&self, out: &mut Frames) {
+        let (message_id, subagent_run_id) = (self.id.as_str(), self.by.as_deref());
+        match self.voice {
+            Voice::Text => out.push(&Frame::TextMessageEnd { message_id, subagent_run_id }),
+            Voice::Reasoning => {
+                out.push(&Frame::ReasoningMessageEnd { message_id, subagent_run_id });
+                out.push(&Frame::ReasoningEnd { message_id, subagent_run_id });
+            }
+        }
+    }
+}
+
+impl Lane {
+    fn begin(&self, subagent_run_id: &str, out: &mut Frames) {
+        out.push(&Frame::SubagentStarted {
+            subagent_run_id,
+            name: name(&self.name),
+            parent_tool_call_id: self.call.as_deref(),
+            parent_subagent_run_id: self.within.as_deref(),
+        });
+    }
+}
+
+impl Dialect for AgUi {
+    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+        if self.over {
+            return;
+        }
+        if self.begun {
+            return self.take(envelope, frames);
+        }
+        self.take(envelope, &mut Frames::muted());
+        if self.arrived && self.wanted.is_none() && self.turn.is_some() {
+            self.begin(frames);
+        }
+    }
+
+    fn arrive(&mut self, frames: &mut Frames) {
+        self.arrived = true;
+        if self.wanted.is_none() {
+            self.begin(frames);
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.arrived && !self.over && (self.lost || (self.begun && !self.asks.is_empty()))
+    }
+
+    fn close(&mut self, ending: Ending, frames: &mut Frames) {
+        match ending {
+            _ if self.over => {}
+            Ending::Waiting if self.lost => self.fail("the message was taken out of the queue", None, frames),
+            Ending::Waiting => {
+                let interrupts: Vec<&Value> = self.asks.values().filter_map(Ask::interrupt).collect();
+                let calls: Vec<&String> = self.asks.values().filter_map(Ask::call).collect();
+                let outcome = match (interrupts.is_empty(), self.is_current()) {
+                    (false, _) => Some(json!({ "type": "interrupt", "interrupts": interrupts })),
+                    (true, true) => Some(json!({ "type": "success", "pendingToolCallIds": calls })),
+                    (true, false) => None,
+                };
+                self.finish(outcome, frames);
+            }
+            Ending::Gone => {
+                self.fail(
+                    "the daemon is shutting down; the log keeps what has happened",
+                    Some("shutting_down"),
+                    frames,
+                );
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+/// Agents name blocks anew in each turn; messages are of the whole session.
+fn text_id(envelope: &Envelope, block: &str) -> String {
+    let turn = envelope.turn_id.as_ref().map_or("-", |turn| turn.as_str());
+    let mut id = String::with_capacity(turn.len() + block.len() + 1);
+    id.push_str(turn);
+    id.push(':');
+    id.push_str(name(block));
+    id
+}
+
+fn text_of(content: &[Part]) -> String {
+    let describe = |part: &Part| match part {
+        Part::Text { text } => text.clone(),
+        Part::Image { media_type, .. } => format!("[{media_type}]"),
+        Part::File { path } => format!("[{path}]"),
+    };
+    content.iter().map(describe).collect::<Vec<_>>().join("\n")
+}

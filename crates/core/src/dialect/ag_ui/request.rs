@@ -1,0 +1,165 @@
+//! What a run of such a client wants. Clients send their whole history each time; what they want is found in its end, and in `resume`.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::command::{AfterAnswer, Answer};
+use crate::dialect::{lists, own_id};
+use crate::event::{Part, PermissionReply};
+use crate::id::{AskId, MessageId};
+use crate::summary::{AskKind, PendingAsk};
+
+/// A `RunAgentInput`.
+#[derive(Debug, Clone, Default)]
+pub struct RunInput {
+    pub thread_id: String,
+    pub run_id: String,
+    /// What the client calls its version; older ones say nothing.
+    pub protocol_version: Option<String>,
+    /// The names of the tools that the client runs.
+    pub tools: HashSet<String>,
+    /// The messages that the client has.
+    pub known: HashSet<String>,
+    /// The last message, if it is a person's.
+    last: Option<Value>,
+    resume: Vec<Value>,
+    results: Vec<(String, Value)>,
+}
+
+impl RunInput {
+    /// Reads a body; the error is for a person.
+    pub fn read(body: &Value) -> Result<RunInput, String> {
+        let body = body.as_object().ok_or("the body must be a JSON object")?;
+        let text = |key: &str| {
+            let text = body.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map(str::to_owned).ok_or_else(|| format!("`{key}` must be a text that is not empty"))
+        };
+        let list = |key: &str| match body.get(key) {
+            None | Some(Value::Null) => Ok(&[][..]),
+            Some(Value::Array(list)) => Ok(list.as_slice()),
+            Some(_) => Err(format!("`{key}` must be a list")),
+        };
+        let messages = list("messages")?;
+        let mut known = HashSet::new();
+        let mut results = Vec::new();
+        for message in messages {
+            let member = |key: &str| message.get(key).and_then(Value::as_str);
+            let id = member("id").filter(|id| !id.is_empty()).ok_or("a message has no `id`")?;
+            known.insert(id.to_owned());
+            if let (Some("tool"), Some(call)) = (member("role"), member("toolCallId")) {
+                results.push((call.to_owned(), message.clone()));
+            }
+        }
+        let newest = messages.last().filter(|message| message.get("role").is_some_and(|role| role == "user"));
+        let names = list("tools")?.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str));
+        Ok(RunInput {
+            thread_id: text("threadId")?,
+            run_id: text("runId")?,
+            protocol_version: body.get("protocolVersion").and_then(Value::as_str).map(str::to_owned),
+            tools: names.map(str::to_owned).collect(),
+            known,
+            last: newest.cloned(),
+            resume: list("resume")?.to_vec(),
+            results,
+        })
+    }
+
+    /// What a person said last, if nothing came after it. The error is for a person.
+    pub fn said(&self) -> Result<Option<(MessageId, Vec<Part>)>, String> {
+        self.last.as_ref().map(said_in).transpose()
+    }
+
+    /// Whether the client comes back with answers.
+    pub(super) fn answers_something(&self) -> bool {
+        !self.resume.is_empty()
+    }
+
+    /// The answers to what waits. What does not wait any more, or never did, is left out.
+    pub fn answers(&self, pending: &[PendingAsk]) -> Vec<(AskId, Answer)> {
+        let answer = |ask: &PendingAsk| {
+            let id = ask.ask_id.as_str();
+            let resumed = self.resume.iter().find(|entry| entry.get("interruptId").is_some_and(|named| named == id));
+            let resumed = resumed.map(|entry| {
+                let cancelled = entry.get("status").is_some_and(|status| status == "cancelled");
+                resolve(ask.kind, entry.get("payload").filter(|_| !cancelled))
+            });
+            let result = || {
+                let (_, message) = self.results.iter().find(|(call, _)| call == id)?;
+                Some(of_result(ask.kind, message))
+            };
+            resumed.or_else(result).map(|answer| (ask.ask_id.clone(), answer))
+        };
+        pending.iter().filter_map(answer).collect()
+    }
+}
+
+fn said_in(message: &Value) -> Result<(MessageId, Vec<Part>), String> {
+    let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
+    let content = match message.get("content") {
+        Some(Value::String(text)) => vec![Part::Text { text: text.clone() }],
+        Some(Value::Array(parts)) => parts.iter().map(part).collect::<Result<_, _>>()?,
+        _ => return Err("the content of a message must be a text or a list of parts".to_owned()),
+    };
+    let says_something = content.iter().any(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+    if !says_something {
+        return Err("the message says nothing".to_owned());
+    }
+    Ok((MessageId::trusted(own_id(id)), content))
+}
+
+fn part(part: &Value) -> Result<Part, String> {
+    let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
+    match text("/type") {
+        Some("text") => Ok(Part::Text { text: text("/text").unwrap_or_default().to_owned() }),
+        Some("image") => {
+            let (value, media_type) = (text("/source/value"), text("/source/mimeType"));
+            match (text("/source/type"), value) {
+                (Some("data"), Some(data)) => {
+                    let media_type = media_type.unwrap_or("image/png").to_owned();
+                    Ok(Part::Image { media_type, data: Some(data.to_owned()), blob: None })
+                }
+                (_, Some(url)) => Ok(Part::Text { text: format!("[image]({url})") }),
+                (_, None) => Err("an image has no `source`".to_owned()),
+            }
+        }
+        Some(other) => match text("/source/value") {
+            Some(url) if text("/source/type") == Some("url") => Ok(Part::Text { text: format!("[{other}]({url})") }),
+            _ => Err(format!("a part of type {other:?} cannot be sent")),
+        },
+        None => Err("a part has no `type`".to_owned()),
+    }
+}
+
+/// An answer from a payload; none means that the person will not answer.
+fn resolve(kind: AskKind, payload: Option<&Value>) -> Answer {
+    match kind {
+        AskKind::Permission => {
+            let approved = match payload {
+                Some(Value::Bool(approved)) => *approved,
+                Some(payload) => payload.get("approved").and_then(Value::as_bool).unwrap_or(false),
+                None => false,
+            };
+            let reason = payload.and_then(|payload| payload.get("reason")).and_then(Value::as_str);
+            let given = payload.and_then(|payload| payload.get("updatedInput")).filter(|_| approved);
+            Answer::Permission {
+                reply: if approved { PermissionReply::Once } else { PermissionReply::Reject },
+                updated_input: given.cloned(),
+                message: reason.map(str::to_owned),
+                and_then: AfterAnswer::GoOn,
+            }
+        }
+        AskKind::Question => Answer::Question { answers: payload.map(lists) },
+        AskKind::Interrupt => Answer::Interrupt { value: payload.cloned().unwrap_or_default() },
+    }
+}
+
+/// An answer from the message that a client's tool gave.
+fn of_result(kind: AskKind, message: &Value) -> Answer {
+    let content = message.get("content").cloned().unwrap_or_default();
+    let value = match &content {
+        Value::String(text) => serde_json::from_str(text).unwrap_or(content),
+        _ => content,
+    };
+    resolve(kind, Some(&value))
+}

@@ -1,0 +1,45 @@
+use super::logs;
+use crate::dialect::text::{PlainText, Scope};
+use crate::dialect::{Dialect as _, Frames};
+use crate::event::{Envelope, Event, PermissionReply};
+use crate::id::Seq;
+
+fn read(dialect: &mut PlainText, log: &[Envelope]) -> String {
+    let mut frames = Frames::default();
+    for envelope in log {
+        dialect.step(envelope, &mut frames);
+    }
+    frames.iter().map(|frame| String::from_utf8_lossy(frame.body).into_owned()).collect()
+}
+
+#[test]
+fn the_text_of_an_answer_is_told_and_nothing_else() {
+    for (script, text) in [
+        ("echo one two", "one two\n"),
+        ("tool", "Three tools worked and one did not.\n"),
+        ("permission", "Done, with your permission.\n"),
+        ("error", "This will not end well.\nerror: The model refused the request (401).\n"),
+        ("subagent", ""),
+    ] {
+        let log = logs::played(&["echo before", script], PermissionReply::Once);
+        let said = log.iter().rev().find_map(|envelope| match &envelope.event {
+            Event::UserMessage(message) => Some(message.message_id.clone()),
+            _ => None,
+        });
+        let mut dialect = PlainText::new(Scope::Answer(said.unwrap()));
+        assert_eq!(read(&mut dialect, &log), text, "{script}");
+        assert!(dialect.is_over());
+    }
+}
+
+#[test]
+fn from_any_position_comes_the_rest() {
+    let log = logs::played(&["echo first", "demo", "echo last"], PermissionReply::Once);
+    let whole = read(&mut PlainText::new(Scope::After(Seq::ZERO)), &log);
+    for cut in 0..=log.len() {
+        let seq = Seq(cut as u64);
+        let before = read(&mut PlainText::new(Scope::After(Seq::ZERO)), &log[..cut]);
+        let after = read(&mut PlainText::new(Scope::After(seq)), &log);
+        assert_eq!(before + &after, whole, "from {cut}");
+    }
+}

@@ -1,0 +1,232 @@
+//! AG-UI: the route that `HttpAgent` posts its runs to, and the four that a `CopilotKit` front end wants of its runtime. A run that cannot begin is
+//! answered with a problem document, which these clients show; one that has begun ends with an event that says why.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use turnloom_core::command::When;
+use turnloom_core::dialect::ag_ui::{AgUi, RunInput};
+
+use super::super::App;
+use super::super::extract::{Client, Query};
+use super::super::problem::Problem;
+use super::{
+    DEFAULT_RUNTIME, New, Telling, Wire, answer, dismiss, find_or_create, json_body, send, session_named, stop,
+};
+use crate::runtime::Runtime;
+
+/// Frames end with a blank line and nothing else; a marker at the end would be an error in these clients.
+const WIRE: Wire = Wire::Sse { last: "" };
+
+/// The agent that a `CopilotKit` front end asks for when it asks for none.
+const DEFAULT_AGENT: &str = "default";
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct RunQuery {
+    /// The runtime of a session that is not there yet.
+    runtime: Option<String>,
+    /// What to do with a message while a turn is running: `queue` it and answer when its turn comes, or `reject` it.
+    #[serde(default)]
+    busy: super::Busy,
+}
+
+/// What a client posts. It is read by hand, because versions differ in what they add.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RunAgentInput")]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct RunBody {
+    thread_id: String,
+    run_id: String,
+    /// The client's history; its end says what is wanted.
+    messages: Vec<Value>,
+    /// Not taken: the daemon's own state is the answer.
+    state: Value,
+    /// Tools that the client runs.
+    tools: Vec<Value>,
+    context: Vec<Value>,
+    forwarded_props: Value,
+    /// Answers to interrupts.
+    resume: Vec<Value>,
+    protocol_version: Option<String>,
+}
+
+type Posted = Result<Bytes, axum::extract::rejection::BytesRejection>;
+
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct SessionPath {
+    session: String,
+}
+
+pub(in super::super) async fn run(
+    State(app): State<App>,
+    Path(path): Path<SessionPath>,
+    Query(query): Query<RunQuery>,
+    Client(by): Client,
+    body: Posted,
+) -> Result<Response, Problem> {
+    let input = RunInput::read(&json_body(body)?).map_err(Problem::invalid)?;
+    let new = New { runtime: query.runtime, params: Map::new() };
+    begin(&app, &path.session, input, new, Purpose::Run(query.busy), &by).await
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    /// Send what was said, or answer what was asked.
+    Run(super::Busy),
+    /// Only be there.
+    Connect,
+}
+
+async fn begin(
+    app: &App,
+    session: &str,
+    input: RunInput,
+    new: New,
+    purpose: Purpose,
+    by: &str,
+) -> Result<Response, Problem> {
+    let id = session_named(session);
+    let mut row = find_or_create(app, &id, new).await?;
+    let mut wanted = None;
+    if let Purpose::Run(busy) = purpose {
+        let said = input.said().map_err(Problem::invalid)?;
+        answer(app, &id, input.answers(&row.summary.asks), by).await?;
+        row = app.sessions.row(&id).await?;
+        if let Some((message_id, content)) = said {
+            if busy == super::Busy::Queue {
+                dismiss(app, &row, by).await?;
+            }
+            let when = if busy == super::Busy::Reject { When::Reject } else { When::Queue };
+            let receipt;
+            (receipt, row) = send(app, &row, (Some(message_id), content), when, by).await?;
+            wanted = Some(receipt.message_id);
+        }
+    }
+    Ok(Telling::of(app, &row, AgUi::new(input, wanted), WIRE)?.response(&[]))
+}
+
+// ---- CopilotKit ----
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct Info {
+    version: &'static str,
+    /// By name: every runtime, and `default`.
+    agents: Map<String, Value>,
+    audio_file_transcription_enabled: bool,
+    mode: &'static str,
+}
+
+fn info_of(app: &App) -> Info {
+    let describe = |runtime: &dyn Runtime, name: &str| {
+        let description = format!("Sessions of the runtime {}", runtime.id());
+        (name.to_owned(), json!({ "name": name, "className": "HttpAgent", "description": description }))
+    };
+    let runtimes = app.sessions.runtimes();
+    let mut agents: Map<String, Value> = runtimes.all().map(|runtime| describe(runtime, runtime.id())).collect();
+    agents.extend(runtimes.get(DEFAULT_RUNTIME).map(|runtime| describe(runtime, DEFAULT_AGENT)));
+    Info { version: env!("CARGO_PKG_VERSION"), agents, audio_file_transcription_enabled: false, mode: "sse" }
+}
+
+pub(in super::super) async fn info(State(app): State<App>) -> Json<Info> {
+    Json(info_of(&app))
+}
+
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct AgentPath {
+    agent: String,
+    #[serde(default)]
+    thread: String,
+}
+
+pub(in super::super) async fn agent_run(
+    State(app): State<App>,
+    Path(path): Path<AgentPath>,
+    Client(by): Client,
+    body: Posted,
+) -> Result<Response, Problem> {
+    agent(&app, &path.agent, &json_body(body)?, Purpose::Run(super::Busy::Queue), &by).await
+}
+
+pub(in super::super) async fn agent_connect(
+    State(app): State<App>,
+    Path(path): Path<AgentPath>,
+    Client(by): Client,
+    body: Posted,
+) -> Result<Response, Problem> {
+    agent(&app, &path.agent, &json_body(body)?, Purpose::Connect, &by).await
+}
+
+async fn agent(app: &App, agent: &str, body: &Value, purpose: Purpose, by: &str) -> Result<Response, Problem> {
+    let input = RunInput::read(body).map_err(Problem::invalid)?;
+    let runtime = if agent == DEFAULT_AGENT { DEFAULT_RUNTIME } else { agent };
+    if app.sessions.runtimes().get(runtime).is_none() {
+        let detail = format!("there is no agent {agent:?}; `info` lists what there is");
+        return Err(Problem::new(StatusCode::NOT_FOUND, "unknown_runtime", detail));
+    }
+    let new = New { runtime: Some(runtime.to_owned()), params: Map::new() };
+    let thread = input.thread_id.clone();
+    begin(app, &thread, input, new, purpose, by).await
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RunStopped")]
+pub(in super::super) struct Stopped {
+    stopped: bool,
+}
+
+pub(in super::super) async fn agent_stop(
+    State(app): State<App>,
+    Path(path): Path<AgentPath>,
+    Client(by): Client,
+) -> Result<Json<Stopped>, Problem> {
+    Ok(Json(Stopped { stopped: stop(&app, &session_named(&path.thread), &by).await? }))
+}
+
+/// One address for all of the above.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "CopilotKitCall")]
+pub(in super::super) struct Call {
+    /// `info`, `agent/run`, `agent/connect` or `agent/stop`.
+    method: String,
+    #[serde(default)]
+    params: CallParams,
+    /// A run, for those that take one.
+    #[serde(default)]
+    body: Value,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "CopilotKitParams")]
+#[serde(rename_all = "camelCase")]
+struct CallParams {
+    agent_id: Option<String>,
+    thread_id: Option<String>,
+}
+
+pub(in super::super) async fn single(
+    State(app): State<App>,
+    Client(by): Client,
+    body: Posted,
+) -> Result<Response, Problem> {
+    let call: Call = serde_json::from_value(json_body(body)?)
+        .map_err(|error| Problem::invalid(format!("the body is not right: {error}")))?;
+    let name = call.params.agent_id.as_deref().unwrap_or(DEFAULT_AGENT);
+    match call.method.as_str() {
+        "info" => Ok(Json(info_of(&app)).into_response()),
+        "agent/run" => agent(&app, name, &call.body, Purpose::Run(super::Busy::Queue), &by).await,
+        "agent/connect" => agent(&app, name, &call.body, Purpose::Connect, &by).await,
+        "agent/stop" => {
+            let thread = call.params.thread_id.ok_or_else(|| Problem::invalid("`params.threadId` is missing"))?;
+            Ok(Json(Stopped { stopped: stop(&app, &session_named(&thread), &by).await? }).into_response())
+        }
+        other => Err(Problem::invalid(format!("there is no method {other:?}"))),
+    }
+}
