@@ -159,6 +159,9 @@ impl AgUi {
             }
             Event::Rollback(rollback) => {
                 self.messages.remove_turns(&rollback.turn_ids);
+                // A snapshot without any activity would leave a client with those that were taken back.
+                let id = envelope.seq.to_string();
+                self.activity(envelope, "rollback", &id, json!({ "turnIds": rollback.turn_ids }), out);
                 out.push(&Frame::MessagesSnapshot { messages: self.messages.snapshot() });
             }
             Event::QueueChanged(changed) => {
@@ -168,11 +171,6 @@ impl AgUi {
                 }
             }
             Event::SessionEnded(_) => self.lost |= self.wanted.is_some(),
-            // It is always there. A snapshot without any activity would leave a client with those that were taken back.
-            Event::SessionReady(ready) => {
-                let session = json!({ "runtime": ready.runtime, "sessionId": self.run.thread_id });
-                self.activity(envelope, "session", "session", session, out);
-            }
             Event::Done(done) => self.done(done, out),
             // What is delivered comes as a message.
             Event::Steer(_) => {}
