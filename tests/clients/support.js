@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const PROGRAM = process.env.TURNLOOM_PROGRAM
-const PATIENCE = 30_000
+const PATIENCE = 20_000
 
 /** Asks until there is an answer. */
 export async function eventually(what, ask) {

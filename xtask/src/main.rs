@@ -4,6 +4,7 @@
 
 mod agents;
 mod browser;
+mod clients;
 mod node;
 mod readme;
 mod steps;
@@ -25,6 +26,7 @@ cargo xtask <command>
   agents        install the real agents that tests use, outside the checkout
   web           build the workbench into the folder that is committed
   bench         measure against the raw floor (see docs/benchmarks.md)
+  clients       the clients of other protocols against the daemon
   bench-page    measure the workbench in a browser
   sim [SEED]    run the simulator long, or replay one seed
 ";
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["agents"] => agents::install().map(|home| println!("the agents are in {}", home.display())),
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
+        ["clients"] => clients::check(),
         ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
         ["sim", seed] => simulate(Some(seed)),
@@ -74,6 +77,7 @@ fn test() -> Result<()> {
             cargo(&[ALL_TESTS, &["--bins", "--tests"]].concat())
         })?;
         steps.run("the workbench in a browser", browser::check)?;
+        steps.run("clients of other protocols", clients::check)?;
         steps.run("documentation", || {
             steps::cargo_with(
                 &["doc", "--workspace", "--no-deps", "--document-private-items"],

@@ -18,6 +18,7 @@
 
 mod agent;
 mod append;
+mod dialects;
 mod fan_out;
 mod floor;
 mod latency;
@@ -61,6 +62,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("latency", latency::measure),
     ("fan-out", fan_out::measure),
     ("replay", replay::measure),
+    ("dialects", dialects::measure),
     ("startup", startup::measure),
     ("memory", memory::measure),
     ("agents", real::measure),

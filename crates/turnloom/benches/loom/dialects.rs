@@ -1,0 +1,120 @@
+//! How fast a long session is folded into other protocols, on one core: from the bytes of the log to the bytes of the frames.
+
+use std::collections::HashSet;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use turnloom_core::dialect::ag_ui::{AgUi, RunInput};
+use turnloom_core::dialect::ai_sdk::{AiSdk, Profile, Subject};
+use turnloom_core::dialect::text::{PlainText, Scope};
+use turnloom_core::dialect::{Dialect, Frames};
+use turnloom_core::event::{Envelope, Event, Record};
+use turnloom_core::id::{Seq, SessionId, TurnId};
+use turnloom_core::time::Timestamp;
+
+use super::Scale;
+use super::table::{Rounds, Table, Unit};
+
+/// Frames are handed on after this many events, as a connection does.
+const BATCH: usize = 256;
+
+pub(crate) fn measure(scale: Scale, table: &mut Table) {
+    let events = scale.of(100_000, 2_000);
+    let log = session(events);
+    let (mut ai, mut live, mut snapshot, mut text, mut floor) =
+        (Rounds::default(), Rounds::default(), Rounds::default(), Rounds::default(), Rounds::default());
+    for _ in 0..scale.rounds() {
+        let everything = AiSdk::new(Profile::V6, Subject::Everything, HashSet::new());
+        ai.push_rate(events, tell(&log, everything, Reader::FromTheBeginning));
+        live.push_rate(events, tell(&log, agent(), Reader::FromTheBeginning));
+        snapshot.push_rate(events, tell(&log, agent(), Reader::AtTheEnd));
+        text.push_rate(events, tell(&log, PlainText::new(Scope::After(Seq::ZERO)), Reader::FromTheBeginning));
+        floor.push_rate(events, decode(&log));
+    }
+    let name = |dialect: &str| format!("{events} events to {dialect}");
+    table.row(name("AI SDK chunks"), Unit::PerSecond, ai, Some(floor.clone()));
+    table.row(name("AG-UI events, live"), Unit::PerSecond, live, Some(floor.clone()));
+    table.row(name("an AG-UI snapshot"), Unit::PerSecond, snapshot, Some(floor.clone()));
+    table.row(name("plain text"), Unit::PerSecond, text, Some(floor));
+}
+
+fn agent() -> AgUi {
+    let input = json!({ "threadId": "s", "runId": "r", "messages": [], "protocolVersion": "1.0" });
+    AgUi::new(RunInput::read(&input).expect("a run"), None)
+}
+
+/// When the reader came.
+#[derive(Clone, Copy, PartialEq)]
+enum Reader {
+    FromTheBeginning,
+    AtTheEnd,
+}
+
+fn tell(log: &[Record], mut dialect: impl Dialect, reader: Reader) -> Duration {
+    let started = Instant::now();
+    let mut frames = Frames::default();
+    for (at, record) in log.iter().enumerate() {
+        if reader == Reader::FromTheBeginning && at == ARRIVES {
+            dialect.arrive(&mut frames);
+        }
+        dialect.step(&record.decode().expect("an event"), &mut frames);
+        if at.is_multiple_of(BATCH) {
+            black_box(frames.size());
+            frames.clear();
+        }
+    }
+    if reader == Reader::AtTheEnd {
+        dialect.arrive(&mut frames);
+    }
+    assert!(!dialect.is_over() || reader == Reader::AtTheEnd);
+    black_box(frames.size());
+    started.elapsed()
+}
+
+/// The floor: the events alone.
+fn decode(log: &[Record]) -> Duration {
+    let started = Instant::now();
+    for record in log {
+        black_box(record.decode().expect("an event"));
+    }
+    started.elapsed()
+}
+
+/// The reader comes when the turn has begun.
+const ARRIVES: usize = 3;
+
+/// One long turn as agents make them: thoughts, text, calls with progress, a plan now and then.
+fn session(events: usize) -> Vec<Record> {
+    let mut log = vec![
+        envelope(1, "session_ready", &json!({ "runtime": "mock" })),
+        envelope(2, "user_message", &json!({ "message_id": "m", "content": [], "origin": "user" })),
+        envelope(3, "turn_started", &json!({ "message_ids": ["m"], "origin": "user" })),
+    ];
+    for seq in 4..=events as u64 {
+        let (round, part) = (seq / 40, seq % 40);
+        let (text, call) = ("a few words of text, as they come ", format!("call-{round}"));
+        let (kind, data) = match part {
+            0..=5 => ("thinking", json!({ "block_id": format!("t{round}"), "text": text, "done": part == 5 })),
+            6..=33 => ("delta", json!({ "block_id": format!("b{round}"), "text": text, "done": part == 33 })),
+            34 => ("tool_start", json!({ "tool_use_id": call, "tool": "Bash", "input": { "command": "cargo test" } })),
+            35..=37 => ("tool_progress", json!({ "tool_use_id": call, "text": "one more test passed\n" })),
+            38 => ("tool_result", json!({ "tool_use_id": call, "output": "all tests passed\n", "is_error": false })),
+            _ => ("plan_updated", json!({ "steps": [{ "text": "go on", "status": "running" }] })),
+        };
+        log.push(envelope(seq, kind, &data));
+    }
+    log
+}
+
+fn envelope(seq: u64, kind: &str, data: &Value) -> Record {
+    Envelope {
+        seq: Seq(seq),
+        ts: Timestamp::from_millis(1_800_000_000_000),
+        session_id: SessionId::trusted("s"),
+        turn_id: (seq > 1).then(|| TurnId::trusted("turn_01a1e1fc-69f0-7f6a-bcfc-61fef7679a6f")),
+        subagent_id: None,
+        event: Event::from_value(kind, data),
+    }
+    .encode()
+}
