@@ -19,6 +19,7 @@ mod asks;
 mod bad_input;
 mod contract;
 mod conversations;
+mod dialects;
 mod events;
 mod lifecycle;
 mod views;
