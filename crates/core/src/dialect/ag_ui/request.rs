@@ -146,6 +146,7 @@ fn resolve(kind: AskKind, payload: Option<&Value>) -> Answer {
                 reply: if approved { PermissionReply::Once } else { PermissionReply::Reject },
                 updated_input: given.cloned(),
                 message: reason.map(str::to_owned),
+                rule: None,
                 and_then: AfterAnswer::GoOn,
             }
         }

@@ -169,6 +169,7 @@ fn permission(approved: bool, reason: Option<&str>) -> Answer {
         reply: if approved { PermissionReply::Once } else { PermissionReply::Reject },
         updated_input: None,
         message: reason.map(str::to_owned),
+        rule: None,
         and_then: AfterAnswer::GoOn,
     }
 }

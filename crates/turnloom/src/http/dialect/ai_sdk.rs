@@ -8,7 +8,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use turnloom_core::command::{Command, When, Wish};
+use turnloom_core::command::{Command, Files, When, Wish};
 use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers};
 use turnloom_core::event::{Event, Part};
 use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
@@ -199,7 +199,7 @@ async fn take_back(
     }
     let mut taken: Vec<&TurnId> = turns.iter().skip(at).map(|(turn, _)| turn).collect();
     taken.dedup();
-    let command = Command { by: by.to_owned(), wish: Wish::Rollback { turns: taken.len() } };
+    let command = Command { by: by.to_owned(), wish: Wish::Rollback { turns: taken.len(), files: Files::Keep } };
     app.sessions.wish(&row.id, command).await?;
     // The same id again would be the same message.
     Ok(Some((MessageId::trusted(format!("{message_id}.{}", versions + 1)), content)))

@@ -298,6 +298,7 @@ async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
             reply: PermissionReply::Reject,
             updated_input: None,
             message: Some("the person said something else instead".to_owned()),
+            rule: None,
             and_then: AfterAnswer::GoOn,
         },
         AskKind::Question => Answer::Question { answers: None },
