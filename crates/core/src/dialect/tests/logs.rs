@@ -128,6 +128,7 @@ impl Session {
                             reply: self.reply,
                             updated_input: None,
                             message: None,
+                            rule: None,
                             and_then: AfterAnswer::GoOn,
                         },
                         AskKind::Question => Answer::Question { answers: Some(vec![vec!["Silk".into()], vec![]]) },

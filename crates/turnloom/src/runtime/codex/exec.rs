@@ -89,12 +89,13 @@ impl Runner {
         let mut orders = BufReader::new(input).split(b'\n');
         let mut waiting: Option<Run> = None;
         loop {
-            let order = match waiting.take() {
-                Some(run) => Some(Do::Run(run)),
-                None => tokio::select! {
+            let order = if let Some(run) = waiting.take() {
+                Some(Do::Run(run))
+            } else {
+                tokio::select! {
                     () = terminated.cancelled() => return 0,
                     order = next(&mut orders) => order,
-                },
+                }
             };
             match order {
                 Some(Do::Run(run)) => {

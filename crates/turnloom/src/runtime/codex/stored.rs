@@ -14,7 +14,7 @@ use crate::process::{Agent, Line};
 use crate::runtime::{AdoptError, Conversation, History, Workshop};
 
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How much is asked for at a time.
 const PAGE: u64 = 100;
 /// How much there may be.
