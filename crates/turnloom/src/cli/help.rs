@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 const GROUPS: &[(&str, &[&str])] = &[
-    ("The daemon", &["up", "open", "doctor"]),
+    ("The daemon", &["up", "open", "doctor", "agents"]),
     ("Talk to an agent", &["run", "chat"]),
     ("Sessions", &["sessions", "events", "send", "stop", "export", "import", "adopt"]),
     ("What waits for you", &["asks", "answer"]),
