@@ -15,4 +15,5 @@
 mod support;
 
 mod claude;
+mod codex;
 mod place;

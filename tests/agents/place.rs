@@ -27,6 +27,10 @@ pub(crate) fn claude_program() -> PathBuf {
     program("claude/claude")
 }
 
+pub(crate) fn codex_program() -> PathBuf {
+    program("codex/codex")
+}
+
 pub(crate) struct Model {
     runtime: Runtime,
     server: Option<Server>,
@@ -90,6 +94,33 @@ impl Place {
         env.extend(more.iter().filter(|(_, value)| !value.is_empty()));
         let config = format!("[claude]\nprogram = \"{}\"\n{settings}\n", claude_program().display());
         Self::with(&config, &env, model)
+    }
+
+    /// For Codex, with a home of its own.
+    pub(crate) fn codex(script: &str) -> Self {
+        let model = Model::start(script);
+        let url = model.server().url();
+        let config = format!("[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n", codex_program().display());
+        // Codex does not want its home below the folder for temporary files, which is where the tests have it.
+        let place = Self::with(&config, &[("SCRIPTED_KEY", "dummy"), ("TMPDIR", "/var/tmp")], model);
+        let home = place.home.path().join(".codex");
+        std::fs::create_dir_all(&home).unwrap();
+        let settings = format!(
+            r#"
+            model = "gpt-5.5"
+            model_provider = "scripted"
+            [model_providers.scripted]
+            name = "Scripted"
+            base_url = "{url}/v1"
+            wire_api = "responses"
+            requires_openai_auth = false
+            env_key = "SCRIPTED_KEY"
+            request_max_retries = 0
+            stream_max_retries = 0
+            "#
+        );
+        std::fs::write(home.join("config.toml"), settings).unwrap();
+        place
     }
 
     pub(crate) fn with(config: &str, env: &[(&str, &str)], model: Model) -> Self {

@@ -16,17 +16,30 @@ struct Agent {
 }
 
 /// The packages for this processor that the vendors' own packages pull in. They hold the program and nothing that needs Node.
-const AGENTS: &[Agent] = &[Agent {
-    folder: "claude",
-    package: if cfg!(target_arch = "aarch64") {
-        "@anthropic-ai/claude-code-linux-arm64"
-    } else {
-        "@anthropic-ai/claude-code-linux-x64"
+const AGENTS: &[Agent] = &[
+    Agent {
+        folder: "claude",
+        package: if cfg!(target_arch = "aarch64") {
+            "@anthropic-ai/claude-code-linux-arm64"
+        } else {
+            "@anthropic-ai/claude-code-linux-x64"
+        },
+        version: "2.1.325",
+        program: "claude",
+        link: "claude",
     },
-    version: "2.1.325",
-    program: "claude",
-    link: "claude",
-}];
+    Agent {
+        folder: "codex",
+        package: "@openai/codex",
+        version: if cfg!(target_arch = "aarch64") { "0.166.0-linux-arm64" } else { "0.166.0-linux-x64" },
+        program: if cfg!(target_arch = "aarch64") {
+            "vendor/aarch64-unknown-linux-musl/bin/codex"
+        } else {
+            "vendor/x86_64-unknown-linux-musl/bin/codex"
+        },
+        link: "codex",
+    },
+];
 
 /// Installs what is missing, and says where everything is.
 pub(crate) fn install() -> Result<PathBuf> {

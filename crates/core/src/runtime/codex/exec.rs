@@ -91,6 +91,8 @@ pub struct ExecProtocol {
     thread: Option<String>,
     work: Work,
     running: bool,
+    /// Processes whose end was not told yet: that of one turn may come after the beginning of the next.
+    alive: u64,
     interrupted: bool,
     turns: u64,
     /// What the thread had used before this turn. Not known of a thread that is resumed, until a turn has ended.
@@ -121,6 +123,7 @@ impl Protocol for ExecProtocol {
                 let texts = messages.iter().flat_map(|message| &message.content).map(text_of);
                 let prompt = texts.collect::<Vec<_>>().join("\n\n");
                 self.turns += 1;
+                self.alive += 1;
                 (self.running, self.interrupted, self.failed) = (true, false, None);
                 self.work.begin_turn(&format!("run-{}", self.turns), out);
                 tell(&Do::Run(Run { args: self.arguments(), prompt }), out);
@@ -216,6 +219,10 @@ impl ExecProtocol {
             }
             Said::Error { message } => self.failed = Some(message),
             Said::RunEnded(end) => {
+                self.alive = self.alive.saturating_sub(1);
+                if self.alive > 0 {
+                    return Ok(());
+                }
                 let stderr = end.stderr.trim();
                 let why = if stderr.is_empty() {
                     format!("codex exec ended with code {:?}", end.code)

@@ -146,6 +146,9 @@ impl CodexProtocol {
     }
 
     fn answered(&mut self, call: Call, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        if result.as_ref().is_err_and(|error| error.code == jsonrpc::Error::GONE) {
+            return; // The end of the server follows, and says more.
+        }
         match call {
             Call::Initialize => self.shook_hands(result, out),
             Call::Models => self.models_known(result, out),
