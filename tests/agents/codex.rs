@@ -149,3 +149,43 @@ fn one_process_per_turn() {
     assert_eq!(requests.last().unwrap().heard, ["one", "two"], "it remembers");
     place.end();
 }
+
+#[test]
+fn a_steer_is_heard_in_the_running_turn() {
+    let mut place = Place::codex(
+        r#"
+        [[reply]]
+        name = "slow"
+        when = { user = "a slow job" }
+        step = [{ run = "sleep 1; echo first" }]
+        [[reply]]
+        when = { user = "also this" }
+        step = [{ text = "Both." }]
+        "#,
+    );
+    let id = place.session("codex", free("never"));
+    place.say(&id, "a slow job");
+    place.until(&id, "a tool", |event| event["type"] == "tool_start");
+    let body = json!({ "message": "also this", "when": "steer" });
+    let steered = place.client().post(&format!("/api/sessions/{id}/message"), &body);
+    assert_eq!(steered.status, 202, "{}", steered.body);
+    let turn = place.until_idle(&id).completed();
+    let states: Vec<_> = turn.of_kind("steer").iter().map(|event| event["data"]["state"].clone()).collect();
+    assert_eq!(states, ["accepted", "delivered"]);
+    assert_eq!(turn.text(), "Both.");
+    place.end();
+}
+
+#[test]
+fn a_stored_thread_is_found_by_its_directory() {
+    let mut place = Place::codex(ECHO);
+    let id = place.session("codex", json!({}));
+    place.turn(&id, "remember the warp").completed();
+    let dir = place.dir().to_str().unwrap().to_owned();
+    let listed = place.client().get(&format!("/api/agents/codex/conversations?cwd={dir}"));
+    assert_eq!(listed.status, 200, "{}", listed.body);
+    let found = listed.json();
+    let first = &found["conversations"][0];
+    assert_eq!(first["title"], "remember the warp", "{found}");
+    place.end();
+}
