@@ -22,6 +22,7 @@ mod conversations;
 mod dialects;
 mod events;
 mod lifecycle;
+mod universal;
 mod views;
 mod websocket;
 mod wire;

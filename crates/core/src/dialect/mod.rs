@@ -10,6 +10,7 @@ mod surfaces;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod universal;
 
 use std::collections::HashSet;
 
@@ -26,6 +27,9 @@ pub trait Dialect: Send {
 
     /// Everything that had happened when the reader came has been taken: says what is needed to be there. Comes exactly once.
     fn arrive(&mut self, frames: &mut Frames);
+
+    /// Everything that is there for now was taken: what was held back so that it could be told once must go out.
+    fn rest(&mut self, _frames: &mut Frames) {}
 
     /// Whether the response should end here because somebody has to answer first. It may go on for a moment, so that asks that come together
     /// are told together.
@@ -56,6 +60,8 @@ pub enum Ending {
 pub struct Frames {
     bytes: Vec<u8>,
     ends: Vec<(usize, Option<&'static str>)>,
+    /// In a protocol that numbers its frames: one for each.
+    numbers: Vec<u64>,
     muted: bool,
 }
 
@@ -64,6 +70,8 @@ pub struct Frames {
 pub struct Frame<'a> {
     /// What an SSE stream calls it, in the protocols that name their frames.
     pub name: Option<&'static str>,
+    /// Its own position, in the protocols that number their frames.
+    pub number: Option<u64>,
     /// JSON on one line; text, in the one dialect that is only text.
     pub body: &'a [u8],
 }
@@ -80,6 +88,15 @@ impl Frames {
 
     pub fn push_named(&mut self, name: &'static str, frame: &impl Serialize) {
         self.put(Some(name), frame);
+    }
+
+    /// For a protocol that numbers all of its frames.
+    pub fn push_numbered(&mut self, number: u64, frame: &impl Serialize) {
+        let before = self.ends.len();
+        self.put(None, frame);
+        if self.ends.len() > before {
+            self.numbers.push(number);
+        }
     }
 
     /// A frame that is not JSON.
@@ -121,16 +138,17 @@ impl Frames {
 
     pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
         let mut start = 0;
-        self.ends.iter().map(move |(end, name)| {
+        self.ends.iter().enumerate().map(move |(at, (end, name))| {
             let body = self.bytes.get(start..*end).unwrap_or_default();
             start = *end;
-            Frame { name: *name, body }
+            Frame { name: *name, number: self.numbers.get(at).copied(), body }
         })
     }
 
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.numbers.clear();
     }
 }
 

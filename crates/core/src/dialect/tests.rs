@@ -4,3 +4,4 @@ mod ag_ui;
 mod ai_sdk;
 mod logs;
 mod text;
+mod universal;

@@ -1,6 +1,7 @@
 //! Who may call: a bearer token, or the cookie that a one-time login sets. And from where: Host and Origin are checked on every request, so that a page
 //! of somebody else cannot reach the daemon by a name of its own.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,12 +10,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::App;
+use super::dialect::universal::problem::Refused;
 use super::extract::Query;
 use super::problem::Problem;
 
@@ -67,12 +71,9 @@ impl Access {
 
     fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
-        let bearer = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        if let Some(bearer) = bearer {
-            return digest(bearer.trim()).ct_eq(token).into();
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(secret);
+        if let Some(given) = given {
+            return digest(given.trim()).ct_eq(token).into();
         }
         let wanted = self.cookie.as_bytes();
         cookies(headers).any(|(name, value)| name == COOKIE && bool::from(value.as_bytes().ct_eq(wanted)))
@@ -86,6 +87,21 @@ impl Access {
     fn trusts(&self, origin: &str) -> bool {
         let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         own.is_some_and(|host| self.serves(host)) || self.origins.iter().any(|known| known == origin)
+    }
+}
+
+/// The token in an `Authorization` header: as it is, or as the password of somebody.
+fn secret(value: &str) -> Option<Cow<'_, str>> {
+    let (scheme, rest) = value.split_once(' ')?;
+    match scheme {
+        "Bearer" | "Token" => Some(Cow::Borrowed(rest)),
+        "Basic" => {
+            let decoded = BASE64_STANDARD.decode(rest.trim()).ok()?;
+            let text = String::from_utf8(decoded).ok()?;
+            let password = text.split_once(':').map(|(_, password)| password.to_owned());
+            Some(Cow::Owned(password.unwrap_or(text)))
+        }
+        _ => None,
     }
 }
 
@@ -131,8 +147,11 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     // The page itself holds no secret; what it shows does.
     let path = request.uri().path();
-    let open =
-        matches!(path, "/health" | "/login" | "/" | "/favicon.svg" | "/theme.js") || path.starts_with("/static/");
+    let open = matches!(path, "/health" | "/universal/v1/health" | "/login" | "/" | "/favicon.svg" | "/theme.js")
+        || path.starts_with("/static/");
+    if !open && path.starts_with("/universal/") && !app.access.admits(headers) {
+        return Refused::token().into_response();
+    }
     if !open && !app.access.admits(headers) {
         let detail = "send `Authorization: Bearer TOKEN`, or open a link that `turnloom open` prints";
         return Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();

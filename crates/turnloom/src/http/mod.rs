@@ -63,6 +63,7 @@ pub struct Shared {
     followers: Arc<Semaphore>,
     /// Ends every stream.
     closing: CancellationToken,
+    universal: dialect::universal::Places,
     openapi: Value,
 }
 
@@ -95,6 +96,7 @@ impl App {
             views,
             followers,
             closing,
+            universal: dialect::universal::Places::default(),
             openapi: openapi(),
         }))
     }
@@ -119,7 +121,7 @@ fn router(app: App, config: &Config) -> Router {
     let origins: Vec<HeaderValue> = config.origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     let cors = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
-        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, "last-event-id".parse().unwrap_or(header::ACCEPT)])
         .allow_credentials(true);
     // A stream must leave in the moment it is written.
@@ -148,6 +150,7 @@ fn routes() -> Table {
         .group("Asks", ask_routes())
         .group("AI SDK", ai_sdk_routes())
         .group("AG-UI", ag_ui_routes())
+        .group("Universal events", dialect::universal::routes())
 }
 
 fn operation_routes() -> Vec<Route> {

@@ -39,6 +39,10 @@ pub(super) fn post<H: Handler<T, App>, T: 'static>(path: &'static str, summary: 
     Route::new("post", path, summary, on(MethodFilter::POST, handler))
 }
 
+pub(super) fn put<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
+    Route::new("put", path, summary, on(MethodFilter::PUT, handler))
+}
+
 pub(super) fn patch<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
     Route::new("patch", path, summary, on(MethodFilter::PATCH, handler))
 }

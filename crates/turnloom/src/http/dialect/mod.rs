@@ -4,6 +4,7 @@
 pub(super) mod ag_ui;
 pub(super) mod ai_sdk;
 pub(super) mod text;
+pub(super) mod universal;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -44,6 +45,8 @@ pub(super) enum Wire {
     Sse { last: &'static str },
     /// The same, and the last frame of each fact has its position as `id`, so that no reader comes back in the middle of one.
     SseWithIds,
+    /// The same, and each frame has its own number as `id`.
+    SseNumbered,
     /// The frames as they are.
     Plain,
 }
@@ -57,6 +60,9 @@ impl Wire {
             }
             if self == Wire::SseWithIds && at + 1 == frames.len() {
                 out.extend_from_slice(format!("id: {seq}\n").as_bytes());
+            }
+            if let Some(number) = frame.number.filter(|_| self == Wire::SseNumbered) {
+                out.extend_from_slice(format!("id: {number}\n").as_bytes());
             }
             if let Some(name) = frame.name {
                 out.extend_from_slice(b"event: ");
@@ -103,7 +109,7 @@ impl<D: Dialect + 'static> Telling<D> {
 
     pub(super) fn response(self, headers: &[(&'static str, &'static str)]) -> Response {
         let content_type = match self.wire {
-            Wire::Sse { .. } | Wire::SseWithIds => "text/event-stream",
+            Wire::Sse { .. } | Wire::SseWithIds | Wire::SseNumbered => "text/event-stream",
             Wire::Plain => "text/plain; charset=utf-8",
         };
         let frames = stream::unfold(self, |mut telling| async move {
@@ -160,6 +166,8 @@ impl<D: Dialect + 'static> Telling<D> {
                                 break;
                             }
                         }
+                        self.dialect.rest(&mut self.frames);
+                        self.flush(self.follower.cursor(), &mut out);
                     }
                     // The session was removed.
                     Err(_) => self.close(Ending::Gone, &mut out),

@@ -1,0 +1,193 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::logs;
+use crate::dialect::universal::{About, Raw, Universal, Wanted};
+use crate::dialect::{Dialect, Frames};
+use crate::event::{Envelope, Event, PermissionReply};
+
+const GOLDEN: &[&str] = &[
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/demo.jsonl"),
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/permission.jsonl"),
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/question.jsonl"),
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/end.jsonl"),
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/error.jsonl"),
+    include_str!("../../../../../tests/clients/golden/sandbox-agent/turn.jsonl"),
+];
+
+fn about() -> About {
+    About {
+        session_id: "s".into(),
+        agent: "mock".into(),
+        agent_mode: "build".into(),
+        permission_mode: "default".into(),
+        model: Some("mock".into()),
+    }
+}
+
+/// What a client gets that comes when `head` facts are there.
+fn client(log: &[Envelope], wanted: Wanted, head: usize) -> Vec<Value> {
+    let mut dialect = Universal::new(about(), wanted, Raw::Included);
+    let mut frames = Frames::default();
+    for (at, envelope) in log.iter().enumerate() {
+        if at == head {
+            dialect.arrive(&mut frames);
+        }
+        dialect.step(envelope, &mut frames);
+        if dialect.is_over() {
+            break;
+        }
+    }
+    let events: Vec<Value> = frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect();
+    for (frame, event) in frames.iter().zip(&events) {
+        assert_eq!(frame.number, event["sequence"].as_u64());
+    }
+    events
+}
+
+/// The members of an object and the kinds of their values, down to the parts; what is optional or free is not looked at.
+fn shape(value: &Value, path: &str, into: &mut BTreeMap<String, BTreeSet<String>>) {
+    match value {
+        Value::Object(members) => {
+            let path = members
+                .get("type")
+                .and_then(Value::as_str)
+                .map_or_else(|| path.to_owned(), |kind| format!("{path}<{kind}>"));
+            let free = path.ends_with(".metadata") || path.ends_with(".details") || path.ends_with(".json");
+            if free {
+                return;
+            }
+            let keys = members.keys().filter(|key| !matches!(key.as_str(), "turn_id" | "metadata" | "message"));
+            into.entry(path.clone()).or_default().insert(keys.cloned().collect::<Vec<_>>().join(" "));
+            members.iter().for_each(|(key, member)| shape(member, &format!("{path}.{key}"), into));
+        }
+        Value::Array(items) => items.iter().for_each(|item| shape(item, &format!("{path}[]"), into)),
+        _ => {}
+    }
+}
+
+fn every_log() -> Vec<Vec<Envelope>> {
+    let replies = [PermissionReply::Once, PermissionReply::Always, PermissionReply::Reject];
+    let played = logs::SCRIPTS.iter().flat_map(|script| replies.map(|reply| logs::played(&[script], reply)));
+    played.chain((0..30).map(|seed| logs::simulated(seed, 50))).collect()
+}
+
+#[test]
+fn every_event_has_the_shape_of_the_recordings() {
+    let mut known = BTreeMap::new();
+    let mut words: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for line in GOLDEN.iter().flat_map(|file| file.lines()) {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if line["kind"] == "sse" {
+            shape(&line["data"], "", &mut known);
+        }
+    }
+    words.insert(
+        "kind".into(),
+        ["message", "tool_call", "tool_result", "system", "status", "unknown"].map(str::to_owned).into(),
+    );
+    words.insert("role".into(), ["user", "assistant", "system", "tool"].map(str::to_owned).into());
+    words.insert("status".into(), ["in_progress", "completed", "failed"].map(str::to_owned).into());
+    let mut seen = BTreeMap::new();
+    for log in every_log() {
+        for event in client(&log, Wanted::After(0), 0) {
+            shape(&event, "", &mut seen);
+            if let Some(item) = event["data"]["item"].as_object() {
+                for (key, allowed) in &words {
+                    assert!(allowed.contains(item[key].as_str().unwrap()), "{event}");
+                }
+                assert_ne!(item["native_item_id"], "");
+            }
+        }
+    }
+    for (path, shapes) in &seen {
+        let golden = known.get(path).unwrap_or_else(|| panic!("the recordings have no {path}"));
+        assert!(shapes.is_subset(golden), "{path}: {shapes:?} is not {golden:?}");
+    }
+    for kind in ["text", "json", "tool_call", "tool_result", "file_ref", "reasoning", "image", "status"] {
+        assert!(seen.keys().any(|path| path.ends_with(&format!("content[]<{kind}>"))), "no part {kind}");
+    }
+    for kind in
+        ["session.started", "session.ended", "turn.started", "turn.ended", "item.delta", "error", "agent.unparsed"]
+    {
+        assert!(seen.contains_key(&format!("<{kind}>")), "no {kind}");
+    }
+}
+
+#[test]
+fn items_begin_once_and_end_once_and_nothing_is_missing() {
+    for log in every_log() {
+        let events = client(&log, Wanted::After(0), 0);
+        let mut open: HashMap<String, String> = HashMap::new();
+        let mut ended = BTreeSet::new();
+        for (number, event) in (1..).zip(&events) {
+            assert_eq!(event["sequence"], number);
+            assert_eq!(event["event_id"], format!("evt_{number}"));
+            let item = &event["data"]["item"];
+            let id = item["item_id"].as_str().or(event["data"]["item_id"].as_str()).unwrap_or_default().to_owned();
+            match event["type"].as_str().unwrap() {
+                "item.started" => assert!(open.insert(id.clone(), String::new()).is_none() && !ended.contains(&id)),
+                "item.delta" => open.get_mut(&id).unwrap().push_str(event["data"]["delta"].as_str().unwrap()),
+                "item.completed" => {
+                    let streamed = open.remove(&id).unwrap_or_else(|| panic!("{event}"));
+                    let text = item["content"][0]["text"].as_str();
+                    if item["role"] == "assistant"
+                        && !streamed.is_empty()
+                        && item["status"] == "completed"
+                        && item["kind"] == "message"
+                    {
+                        assert_eq!(text, Some(streamed.as_str()), "the whole is what was streamed");
+                    }
+                    ended.insert(id);
+                }
+                _ => {}
+            }
+        }
+        let at_rest = !matches!(
+            log.last().map(|last| &last.event),
+            Some(Event::Delta(_) | Event::ToolStart(_) | Event::Thinking(_))
+        );
+        let done = log.iter().rposition(|envelope| matches!(envelope.event, Event::Done(_)));
+        if at_rest && done == Some(log.len() - 1) {
+            assert!(open.is_empty(), "{open:?}");
+        }
+    }
+}
+
+#[test]
+fn whenever_a_client_comes_and_from_wherever_it_gets_the_same() {
+    for log in every_log() {
+        let all = client(&log, Wanted::After(0), 0);
+        for head in (0..=log.len()).step_by(5) {
+            assert_eq!(client(&log, Wanted::After(0), head), all);
+        }
+        for offset in (0..=all.len()).step_by(7) {
+            assert_eq!(client(&log, Wanted::After(offset as u64), log.len()), all[offset..]);
+        }
+    }
+}
+
+#[test]
+fn a_turn_stream_is_its_turn_up_to_the_first_thing_that_ends_it() {
+    for script in logs::SCRIPTS {
+        let log = logs::played(&["echo before", script], PermissionReply::Once);
+        let messages: Vec<_> = log
+            .iter()
+            .filter_map(|envelope| {
+                if let Event::UserMessage(message) = &envelope.event { Some(message.message_id.clone()) } else { None }
+            })
+            .collect();
+        let told = client(&log, Wanted::TurnOf(messages[1].clone()), 0);
+        assert_eq!(told[0]["type"], "turn.started", "{script}");
+        assert_eq!(told[1]["data"]["item"]["role"], "user", "{script}");
+        let last =
+            ["turn.ended", "session.ended", "error", "agent.unparsed", "permission.requested", "question.requested"];
+        let ends = told.iter().filter(|event| last.contains(&event["type"].as_str().unwrap())).count();
+        assert_eq!(ends, 1, "{script}");
+        assert!(last.contains(&told.last().unwrap()["type"].as_str().unwrap()), "{script}");
+        if *script == "permission" {
+            assert_eq!(told.last().unwrap()["type"], "permission.requested");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Errors as this protocol's clients read them: a problem object under a name of its own, as plain `application/json`.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
+
+use crate::http::problem::Problem;
+use crate::{log, session};
+
+/// Something that was refused or failed.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct Refused {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    agent: Option<String>,
+    session_id: Option<String>,
+    details: Option<Value>,
+}
+
+impl Refused {
+    fn new(status: u16, code: &str, title: &'static str, detail: String) -> Self {
+        let kind = format!("urn:sandbox-agent:error:{code}");
+        Self { kind, title, status, detail, agent: None, session_id: None, details: None }
+    }
+
+    pub(super) fn invalid(what: impl std::fmt::Display) -> Self {
+        Self::new(400, "invalid_request", "Invalid Request", format!("invalid request: {what}"))
+    }
+
+    pub(super) fn agent(agent: &str) -> Self {
+        let refused = Self::new(400, "unsupported_agent", "Unsupported Agent", format!("unsupported agent: {agent}"));
+        Self { agent: Some(agent.to_owned()), ..refused }
+    }
+
+    pub(super) fn mode(agent: &str, mode: &str) -> Self {
+        let detail = format!("mode not supported: {agent} {mode}");
+        let refused = Self::new(400, "mode_not_supported", "Mode Not Supported", detail);
+        Self { agent: Some(agent.to_owned()), details: Some(json!({ "mode": mode })), ..refused }
+    }
+
+    pub(super) fn no_session(name: &str) -> Self {
+        let refused = Self::new(404, "session_not_found", "Session Not Found", format!("session not found: {name}"));
+        Self { session_id: Some(name.to_owned()), ..refused }
+    }
+
+    pub(super) fn exists(name: &str) -> Self {
+        let detail = format!("session already exists: {name}");
+        let refused = Self::new(409, "session_already_exists", "Session Already Exists", detail);
+        Self { session_id: Some(name.to_owned()), ..refused }
+    }
+
+    pub(super) fn not_installed(agent: &str) -> Self {
+        let detail = format!("agent not installed: {agent}");
+        let refused = Self::new(404, "agent_not_installed", "Agent Not Installed", detail);
+        Self { agent: Some(agent.to_owned()), ..refused }
+    }
+
+    pub(super) fn failed(message: &str) -> Self {
+        let refused = Self::new(502, "stream_error", "Stream Error", format!("stream error: {message}"));
+        Self { details: Some(json!({ "message": message })), ..refused }
+    }
+
+    pub(in crate::http) fn token() -> Self {
+        let message = "missing or invalid token";
+        let refused = Self::new(401, "token_invalid", "Token Invalid", format!("token invalid: {message}"));
+        Self { details: Some(json!({ "message": message })), ..refused }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(self)).into_response()
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        let document = serde_json::to_value(&problem).unwrap_or_default();
+        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let status = document.get("status").and_then(Value::as_u64).unwrap_or(500);
+        match text("code").as_str() {
+            "archived" | "session_ended" => Self::invalid("session terminated"),
+            _ if status == 429 || status >= 500 => Self::failed(&text("detail")),
+            _ => Self::invalid(text("detail")),
+        }
+    }
+}
+
+impl From<session::Error> for Refused {
+    fn from(error: session::Error) -> Self {
+        Problem::from(error).into()
+    }
+}
+
+impl From<log::Error> for Refused {
+    fn from(error: log::Error) -> Self {
+        Problem::from(error).into()
+    }
+}
