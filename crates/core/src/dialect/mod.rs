@@ -5,8 +5,11 @@
 //! disagree. Nothing is stored that is not in the log, and nothing here knows sockets, requests or time: routes are in the `turnloom` crate.
 
 pub mod ag_ui;
+pub mod agent_ui;
 pub mod ai_sdk;
+pub mod snapshot;
 mod surfaces;
+pub mod tasks;
 #[cfg(test)]
 mod tests;
 pub mod text;

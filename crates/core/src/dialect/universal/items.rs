@@ -1,5 +1,7 @@
 //! Items: what was said and done, each begun once and ended once.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::wire::{Action, Content, DeltaData, Item, ItemData, ItemId, Kind, Role, Status};
@@ -85,6 +87,7 @@ impl Universal {
                 self.note(envelope, "Sub-agent started", Some(&started.name), None, out);
             }
             Event::SubagentEnded(ended) => {
+                self.lanes.remove(ended.subagent_id.as_str());
                 self.note(envelope, "Sub-agent ended", Some(work(ended.status)), None, out);
             }
             Event::BackgroundStarted(started) => {
@@ -174,21 +177,6 @@ impl Universal {
         self.whole(envelope, frame, &content, out);
     }
 
-    /// The turn is over: nothing of it stays open, whatever its agent did.
-    pub(super) fn close_open(&mut self, envelope: &Envelope, out: &mut Frames) {
-        let mut texts: Vec<(String, OpenText)> = self.texts.drain().collect();
-        texts.sort_by_key(|(_, open)| open.id.0);
-        for (native, open) in texts {
-            self.end_text(envelope, &native, &open, Status::Failed, out);
-        }
-        let mut tools: Vec<(String, OpenTool)> = self.tools.drain().collect();
-        tools.sort_by_key(|(_, open)| open.id.0);
-        for (native, tool) in tools {
-            self.end_call(envelope, &native, &tool, Status::Failed, out);
-        }
-        self.lanes.clear();
-    }
-
     // ---- text ----
 
     fn say(
@@ -199,24 +187,34 @@ impl Universal {
         last: Option<Status>,
         out: &mut Frames,
     ) {
-        if !self.texts.contains_key(block) {
+        if !self.open(voice).contains_key(block) {
             if text.is_empty() && (last.is_some() || voice == Voice::Text) {
                 return;
             }
             let frame = self.frame(envelope, name(block), Kind::Message, Role::Assistant);
             self.started(envelope, frame, &[], out);
             let open = OpenText { id: frame.id, parent: frame.parent, voice, text: String::new() };
-            self.texts.insert(block.to_owned(), open);
+            self.open(voice).insert(block.to_owned(), open);
         }
-        if let Some(open) = self.texts.get_mut(block).filter(|_| !text.is_empty()) {
+        if let Some(open) = self.open(voice).get_mut(block).filter(|_| !text.is_empty()) {
             open.text.push_str(text);
             let data = DeltaData { item_id: open.id, native_item_id: name(block), delta: text };
             self.emit(envelope, By::Agent, "item.delta", &data, out);
         }
-        if let Some(status) = last
-            && let Some(open) = self.texts.remove(block)
-        {
-            self.end_text(envelope, block, &open, status, out);
+        if let Some(status) = last {
+            for voice in [Voice::Reasoning, Voice::Text] {
+                if let Some(open) = self.open(voice).remove(block) {
+                    self.end_text(envelope, block, &open, status, out);
+                }
+            }
+        }
+    }
+
+    /// An agent may give a thought and a text the same name.
+    fn open(&mut self, voice: Voice) -> &mut HashMap<String, OpenText> {
+        match voice {
+            Voice::Text => &mut self.texts,
+            Voice::Reasoning => &mut self.thoughts,
         }
     }
 

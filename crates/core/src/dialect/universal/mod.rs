@@ -60,6 +60,7 @@ pub struct Universal {
     arrived: bool,
     over: bool,
     texts: HashMap<String, OpenText>,
+    thoughts: HashMap<String, OpenText>,
     tools: HashMap<String, OpenTool>,
     /// What the sub-agents' items belong to.
     lanes: HashMap<String, ItemId>,
@@ -102,6 +103,7 @@ impl Universal {
             arrived: false,
             over: false,
             texts: HashMap::new(),
+            thoughts: HashMap::new(),
             tools: HashMap::new(),
             lanes: HashMap::new(),
             asks: HashMap::new(),
@@ -219,7 +221,6 @@ impl Universal {
                 self.emit_raw(envelope, By::Daemon, "agent.unparsed", &data, Some(&raw), out);
             }
             Event::Done(done) => {
-                self.close_open(envelope, out);
                 let outcome = match done.outcome {
                     Outcome::Completed => "completed",
                     Outcome::Stopped => "stopped",

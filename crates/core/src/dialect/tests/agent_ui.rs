@@ -1,0 +1,166 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::logs;
+use crate::dialect::agent_ui::AgentUi;
+use crate::dialect::{Dialect, Frames};
+use crate::event::{Envelope, PermissionReply};
+use crate::id::Seq;
+
+fn schema() -> jsonschema::Validator {
+    let schema = include_str!("../../../../../tests/clients/golden/agent-ui-event.schema.json");
+    jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
+}
+
+/// What a client gets that has everything up to a position, and comes when `head` facts are there.
+fn client(log: &[Envelope], after: Seq, head: usize) -> Vec<Value> {
+    let mut dialect = AgentUi::new(after);
+    let mut frames = Frames::default();
+    for (at, envelope) in log.iter().enumerate() {
+        if at == head {
+            dialect.arrive(&mut frames);
+        }
+        dialect.step(envelope, &mut frames);
+    }
+    frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect()
+}
+
+/// What a client holds: the text of each part, the state of each tool, ask and run.
+fn held(events: &[Value]) -> BTreeMap<String, String> {
+    let mut held: BTreeMap<String, String> = BTreeMap::new();
+    for event in events {
+        let (kind, payload) = (event["type"].as_str().unwrap(), &event["payload"]);
+        let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        match kind {
+            "text.delta" | "reasoning.delta" => {
+                // A name is that of one part at a time; it may be given again when that has ended.
+                let open = held.entry(format!("open {}:{}", &kind[..4], text("partId"))).or_default();
+                open.push_str(payload["delta"].as_str().unwrap());
+            }
+            "text.final" | "reasoning.summary" if event.get("partId").is_some() => {
+                let whole = payload["text"].as_str().unwrap();
+                let streamed = held.remove(&format!("open {}:{}", &kind[..4], text("partId"))).unwrap_or_default();
+                assert!(
+                    payload["retracted"] == true || streamed == whole,
+                    "a final text reconciles: {streamed:?} {whole:?}"
+                );
+                held.insert(format!("{}:{}", event["sequence"], text("partId")), whole.to_owned());
+            }
+            "tool.started" | "tool.result" | "tool.failed" => drop(held.insert(text("toolCallId"), kind.to_owned())),
+            "action.required" | "action.resolved" => drop(held.insert(text("actionId"), kind.to_owned())),
+            "run.started" | "run.finished" | "run.failed" => drop(held.insert(text("runId"), kind.to_owned())),
+            _ => {}
+        }
+    }
+    held
+}
+
+fn every_log() -> Vec<Vec<Envelope>> {
+    let played = logs::SCRIPTS.iter().map(|script| logs::played(&[script], PermissionReply::Once));
+    played.chain((0..40).map(|seed| logs::simulated(seed, 60))).chain([logs::sample()]).collect()
+}
+
+#[test]
+fn the_schema_judges_as_the_recordings_say() {
+    let schema = schema();
+    for line in include_str!("../../../../../tests/clients/golden/agent-ui-schema-0.6.1.jsonl").lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(schema.is_valid(&line["event"]), line["verdict"] == "valid", "{line}");
+    }
+}
+
+#[test]
+fn every_event_is_valid_and_has_what_its_class_needs() {
+    let schema = schema();
+    let mut seen = BTreeSet::new();
+    for log in every_log() {
+        let mut before = 0;
+        for event in client(&log, Seq::ZERO, 0) {
+            let errors: Vec<String> = schema.iter_errors(&event).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{errors:?}: {event}");
+            assert!(event.as_object().unwrap().values().all(|value| !value.is_null()), "{event}");
+            let sequence = event["sequence"].as_u64().unwrap();
+            assert!(sequence >= before, "order is kept");
+            before = sequence;
+            let kind = event["type"].as_str().unwrap();
+            let needed: &[&str] = match kind.split('.').next().unwrap() {
+                "run" | "plan" => &["sessionId", "runId", "turnId"],
+                "text" | "reasoning" => &["messageId"],
+                "tool" => &["toolCallId"],
+                "action" => &["actionId"],
+                "artifact" => &["artifactId", "artifactStatus"],
+                "agent" => &["agentId"],
+                "task" => &["taskId"],
+                "metric" => &["metricName"],
+                "evidence" => &["evidenceId"],
+                _ => &["sessionId"],
+            };
+            assert!(needed.iter().all(|name| event[*name].is_string()), "{event}");
+            seen.insert(kind.to_owned());
+        }
+    }
+    for kind in [
+        "session.opened",
+        "session.closed",
+        "run.started",
+        "run.status",
+        "run.finished",
+        "run.failed",
+        "plan.final",
+        "text.delta",
+        "text.final",
+        "reasoning.delta",
+        "tool.started",
+        "tool.args",
+        "tool.result",
+        "tool.failed",
+        "action.required",
+        "action.resolved",
+        "queue.changed",
+        "task.changed",
+        "agent.spawned",
+        "agent.completed",
+        "worker.notification",
+        "context.compaction.started",
+        "context.compaction.completed",
+        "artifact.created",
+        "artifact.changed",
+        "state.snapshot",
+        "state.delta",
+        "diagnostic.changed",
+        "metric.changed",
+    ] {
+        assert!(seen.contains(kind), "nothing gives {kind}");
+    }
+}
+
+#[test]
+fn the_sample_has_the_events_of_the_recording() {
+    let golden = include_str!("../../../../../tests/clients/golden/agent-ui-schema-0.6.1.jsonl");
+    let golden: Vec<Value> = golden.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+    let recorded = golden.iter().filter(|line| line["verdict"] == "valid" && line.get("note").is_none());
+    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
+    recorded.for_each(|line| *wanted.entry(line["event"]["type"].as_str().unwrap().to_owned()).or_default() += 1);
+    let ours = client(&logs::sample(), Seq::ZERO, 0);
+    for (kind, times) in wanted {
+        let given = ours.iter().filter(|event| event["type"] == kind.as_str()).count();
+        // Ours tells a helper's end twice, once for the roster and once for the reader; and progress is text.
+        assert!(given >= times || kind == "tool.progress" || kind == "plan.delta", "{kind}: {given} of {times}");
+    }
+}
+
+#[test]
+fn whenever_a_client_comes_it_holds_the_same() {
+    for log in every_log() {
+        let all = client(&log, Seq::ZERO, 0);
+        let whole = held(&all);
+        for head in (0..=log.len()).step_by(3) {
+            let after = log.get(head).map_or(Seq(log.len() as u64), |envelope| Seq(envelope.seq.0 - 1));
+            let mut events: Vec<Value> = client(&log[..head], Seq::ZERO, 0);
+            events.extend(client(&log, after, head));
+            assert_eq!(events, all, "cut at {head}");
+            assert_eq!(held(&events), whole);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+
+use super::logs;
+use crate::dialect::tasks::{Change, KINDS, SessionTasks, Status, Task, Throttle, is_zombie};
+use crate::event::{Envelope, Event, PermissionReply};
+use crate::id::TurnId;
+use crate::time::Timestamp;
+
+/// What a client holds that comes when `head` facts are there: the active tasks it reads then, and what it is told after that.
+fn held(log: &[Envelope], head: usize) -> (BTreeMap<String, Task>, BTreeMap<String, Task>) {
+    let mut fold = SessionTasks::default();
+    let (mut active, mut ended) = (BTreeMap::new(), BTreeMap::new());
+    for (at, envelope) in log.iter().enumerate() {
+        if at == head {
+            active.extend(
+                fold.task()
+                    .filter(|task| task.status == Status::Running)
+                    .map(|task| (task.run_id.to_string(), task.clone())),
+            );
+        }
+        let change = if KINDS.contains(&envelope.event.kind()) { fold.step(envelope) } else { Change::Nothing };
+        let Some(task) = fold.task().filter(|_| at >= head) else { continue };
+        let id = task.run_id.to_string();
+        match change {
+            Change::Nothing => {}
+            Change::Started => assert!(active.insert(id, task.clone()).is_none()),
+            Change::Progress => {
+                assert!(active.insert(id, task.clone()).is_some(), "progress is of a task that is known")
+            }
+            Change::Completed => {
+                assert!(active.remove(&id).is_some(), "what ends was active");
+                ended.insert(id, task.clone());
+            }
+        }
+    }
+    (active, ended)
+}
+
+#[test]
+fn every_turn_is_a_task_whenever_a_client_comes() {
+    let played = logs::SCRIPTS.iter().map(|script| logs::played(&["echo one", script], PermissionReply::Once));
+    for log in played.chain((0..60).map(|seed| logs::simulated(seed, 60))) {
+        let (active, ended) = held(&log, 0);
+        let dones = log.iter().filter(|envelope| matches!(envelope.event, Event::Done(_))).count();
+        let turns = log.iter().filter(|envelope| matches!(envelope.event, Event::TurnStarted(_))).count();
+        assert_eq!((ended.len(), active.len()), (dones, turns - dones));
+        assert!(ended.values().all(|task| task.duration_ms.is_some_and(|ms| ms >= 0) && task.needs_input == 0));
+        for head in 0..log.len() {
+            let (later_active, later_ended) = held(&log, head);
+            assert_eq!(later_active, active, "from {head}");
+            assert!(later_ended.iter().all(|(id, task)| ended[id] == *task), "from {head}");
+        }
+    }
+}
+
+#[test]
+fn progress_is_small_and_says_what_waits() {
+    let log = logs::played(&["stream 500 100"], PermissionReply::Once);
+    let mut fold = SessionTasks::default();
+    for envelope in &log {
+        if fold.step(envelope) == Change::Progress {
+            let progress = serde_json::to_string(&fold.task().unwrap().progress()).unwrap();
+            assert!(progress.len() < 3_000, "{}", progress.len());
+        }
+    }
+    let log = logs::played(&["permission"], PermissionReply::Once);
+    let mut fold = SessionTasks::default();
+    let mut waited = 0;
+    for envelope in &log {
+        fold.step(envelope);
+        waited = waited.max(fold.task().map_or(0, |task| task.needs_input));
+    }
+    assert_eq!((waited, fold.task().unwrap().needs_input), (1, 0));
+}
+
+#[test]
+fn a_turn_that_waits_for_a_person_is_not_dead() {
+    let minutes = |minutes: i64| Timestamp::from_millis(minutes * 60_000);
+    let limit = 30 * 60_000;
+    assert!(!is_zombie(minutes(0), false, minutes(29), limit));
+    assert!(is_zombie(minutes(0), false, minutes(30), limit));
+    assert!(!is_zombie(minutes(0), true, minutes(600), limit));
+}
+
+#[test]
+fn progress_is_told_at_most_so_often_and_never_forgotten() {
+    let (one, two) = (TurnId::trusted("one"), TurnId::trusted("two"));
+    let mut throttle = Throttle::every(300);
+    assert_eq!(throttle.hold(&one, 1_000), None);
+    assert_eq!(throttle.hold(&one, 1_100), Some(1_300));
+    assert_eq!(throttle.hold(&two, 1_100), None, "each task has its own");
+    assert_eq!(throttle.hold(&one, 1_299), Some(1_300));
+    assert_eq!(throttle.hold(&one, 1_300), None);
+    throttle.forget(&one);
+    assert_eq!(throttle.hold(&one, 1_301), None);
+}
