@@ -15,6 +15,7 @@
 mod support;
 
 mod access;
+mod agent_ui;
 mod asks;
 mod bad_input;
 mod contract;
@@ -22,6 +23,9 @@ mod conversations;
 mod dialects;
 mod events;
 mod lifecycle;
+mod snapshot;
+mod surfaces;
+mod tasks;
 mod universal;
 mod views;
 mod websocket;

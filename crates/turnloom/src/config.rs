@@ -51,6 +51,8 @@ pub struct Config {
     pub roles: RolesConfig,
     /// Codex, both ways to drive it.
     pub codex: ProgramConfig,
+    /// Seconds without a word after which a turn that does not wait for a person is taken for dead.
+    pub zombie_seconds: u32,
 }
 
 /// When an append counts as done.
@@ -83,6 +85,7 @@ impl Default for Config {
             claude: ProgramConfig::default(),
             roles: RolesConfig::default(),
             codex: ProgramConfig::default(),
+            zombie_seconds: 30 * 60,
         }
     }
 }

@@ -103,7 +103,8 @@ impl Daemon {
             Durability::Process => sqlite::Durability::Process,
         };
         let store = Arc::new(Sqlite::open(&data, durability, tails.clone())?);
-        let log = Log::new(Arc::clone(&store) as _, tails);
+        let tasks = http::TaskHub::default();
+        let log = Log::new(Arc::new(http::Observed::new(Arc::clone(&store) as _, tasks.clone())), tails);
         // The directory is ours from here on.
         let token = match token {
             Token::Kept => Some(kept_token(&data)?),
@@ -131,7 +132,8 @@ impl Daemon {
         };
         let closing = CancellationToken::new();
         let access = Access::new(token.as_deref(), hosts(&config, address), config.origins.clone());
-        let app = App::new(sessions.clone(), access, metrics, Arc::clone(&store), spawner, &config, closing.clone());
+        let store_of_app = Arc::clone(&store);
+        let app = App::new(sessions.clone(), access, metrics, store_of_app, spawner, &config, closing.clone(), tasks);
         let serving = app.clone();
         tracker.spawn(async move {
             if let Err(error) = http::serve(listener, serving, &config).await {

@@ -69,7 +69,13 @@ impl Access {
         made.is_some_and(|made| made.elapsed() < LINK_LIFETIME)
     }
 
-    fn admits(&self, headers: &HeaderMap) -> bool {
+    /// Whether this is the token; any is, when the daemon runs without one.
+    #[cfg(feature = "socketio")]
+    pub(super) fn knows(&self, token: &str) -> bool {
+        self.token.is_none_or(|known| digest(token.trim()).ct_eq(&known).into())
+    }
+
+    pub(super) fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(secret);
         if let Some(given) = given {
@@ -148,7 +154,8 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     // The page itself holds no secret; what it shows does.
     let path = request.uri().path();
     let open = matches!(path, "/health" | "/universal/v1/health" | "/login" | "/" | "/favicon.svg" | "/theme.js")
-        || path.starts_with("/static/");
+        || path.starts_with("/static/")
+        || is_gateway(path);
     if !open && path.starts_with("/universal/") && !app.access.admits(headers) {
         return Refused::token().into_response();
     }
@@ -157,6 +164,14 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
         return Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
     }
     next.run(request).await
+}
+
+/// The gateway asks for the token itself: its clients cannot send one with a request.
+fn is_gateway(path: &str) -> bool {
+    #[cfg(feature = "socketio")]
+    return path.trim_end_matches('/') == super::dialect::socketio::PATH;
+    #[cfg(not(feature = "socketio"))]
+    return path.is_empty();
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

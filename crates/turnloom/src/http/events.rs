@@ -44,7 +44,7 @@ pub(super) struct EventsQuery {
     limit: Option<usize>,
     /// Only these types, with commas between them.
     types: Option<String>,
-    /// Another protocol to fold the log into; only `native` for now.
+    /// Another form of the log: `native`, or `snapshot` (a stream only).
     dialect: Option<String>,
 }
 
@@ -62,12 +62,9 @@ pub(super) async fn events(
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    if let Some(dialect) = query.dialect.as_deref().filter(|dialect| *dialect != "native") {
-        return Err(Problem::new(
-            StatusCode::BAD_REQUEST,
-            "unknown_dialect",
-            format!("there is no dialect {dialect:?}; there is native"),
-        ));
+    let dialect = query.dialect.as_deref().unwrap_or("native");
+    if !matches!(dialect, "native" | "snapshot") {
+        return Err(unknown_dialect(dialect));
     }
     let row = app.sessions.row(&id).await?;
     let after = cursor(query.after, &headers)?.unwrap_or_default();
@@ -79,6 +76,9 @@ pub(super) async fn events(
         return text::respond(&app, &row, Scope::After(after));
     }
     let types = Types::parse(query.types.as_deref());
+    if dialect == "snapshot" {
+        return super::dialect::snapshot::stream(&app, &row, after);
+    }
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !accept.contains("text/event-stream") {
         let limit = page_size(query.limit, PAGE, MAX_PAGE)?;
@@ -86,6 +86,12 @@ pub(super) async fn events(
     }
     let permit = admit(&app)?;
     Ok(event_stream(Live::new(&app, app.sessions.log().follow(&id, after), types, permit).frames()))
+}
+
+pub(super) fn unknown_dialect(dialect: &str) -> Problem {
+    let detail =
+        format!("there is no dialect {dialect:?} here; there are native and snapshot, others have routes of their own");
+    Problem::new(StatusCode::BAD_REQUEST, "unknown_dialect", detail)
 }
 
 /// Room for one more follower, if there is.

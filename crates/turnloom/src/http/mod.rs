@@ -38,6 +38,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub use self::access::{Access, random_token};
+pub use self::dialect::tasks::{Hub as TaskHub, Observed};
 pub use self::problem::Problem;
 use self::table::{Route, Table, delete, get, patch, post};
 use crate::config::Config;
@@ -64,6 +65,9 @@ pub struct Shared {
     /// Ends every stream.
     closing: CancellationToken,
     universal: dialect::universal::Places,
+    tasks: TaskHub,
+    /// After how long without a word a turn is taken for dead.
+    zombie_ms: i64,
     openapi: Value,
 }
 
@@ -84,6 +88,7 @@ impl App {
         spawner: Spawner,
         config: &Config,
         closing: CancellationToken,
+        tasks: TaskHub,
     ) -> Self {
         let followers = Arc::new(Semaphore::new(config.max_followers));
         let views = Views::new(sessions.log().clone());
@@ -97,6 +102,8 @@ impl App {
             followers,
             closing,
             universal: dialect::universal::Places::default(),
+            tasks,
+            zombie_ms: i64::from(config.zombie_seconds) * 1000,
             openapi: openapi(),
         }))
     }
@@ -132,6 +139,12 @@ fn router(app: App, config: &Config) -> Router {
         .router()
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+    let compress =
+        CompressionLayer::new().compress_when(DefaultPredicate::new().and(NotForContentType::new("text/event-stream")));
+    let router = routes().router().fallback(not_found).method_not_allowed_fallback(method_not_allowed);
+    #[cfg(feature = "socketio")]
+    let router = router.layer(dialect::socketio::layer(&app));
+    router
         .layer(DefaultBodyLimit::max(config.max_body_bytes))
         .layer(from_fn_with_state(app.clone(), access::check))
         .layer(cors)
@@ -151,6 +164,9 @@ fn routes() -> Table {
         .group("AI SDK", ai_sdk_routes())
         .group("AG-UI", ag_ui_routes())
         .group("Universal events", dialect::universal::routes())
+        .group("Agent UI", dialect::agent_ui::routes())
+        .group("Tasks", dialect::tasks::routes())
+        .group("Snapshots", dialect::snapshot::routes())
 }
 
 fn operation_routes() -> Vec<Route> {

@@ -16,7 +16,8 @@ use turnloom_core::id::{AskId, Seq, SessionId, TurnId};
 
 use super::App;
 use super::asks::Permission;
-use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit};
+use super::dialect::snapshot::Pump;
+use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit, unknown_dialect};
 use super::extract::Client;
 use super::messages::{self, accept};
 use super::problem::Problem;
@@ -45,6 +46,8 @@ enum Op {
         session_id: SessionId,
         #[serde(default)]
         after: Seq,
+        /// `native`, or `snapshot`.
+        dialect: Option<String>,
     },
     Unsubscribe {
         session_id: SessionId,
@@ -138,7 +141,17 @@ impl Connection {
         };
         let answer = match op {
             Op::Ping {} => Ok(json!({ "op": "pong" })),
-            Op::Subscribe { session_id, after } => self.subscribe(session_id, after, reference.as_ref()).await,
+            Op::Subscribe { session_id, after, dialect } => {
+                let snapshots = match dialect.as_deref() {
+                    None | Some("native") => Ok(false),
+                    Some("snapshot") => Ok(true),
+                    Some(other) => Err(unknown_dialect(other)),
+                };
+                match snapshots {
+                    Ok(snapshots) => self.subscribe(session_id, after, snapshots, reference.as_ref()).await,
+                    Err(problem) => Err(problem),
+                }
+            }
             Op::Unsubscribe { session_id } => {
                 let was_there = self.subscriptions.remove(&session_id).map(|task| task.abort()).is_some();
                 Ok(json!({ "op": "unsubscribed", "session_id": session_id, "was_subscribed": was_there }))
@@ -191,9 +204,11 @@ impl Connection {
         &mut self,
         session_id: SessionId,
         after: Seq,
+        snapshots: bool,
         reference: Option<&Value>,
     ) -> Result<Value, Problem> {
-        let head = self.app.sessions.row(&session_id).await?.head;
+        let row = self.app.sessions.row(&session_id).await?;
+        let head = row.head;
         if after > head {
             return Err(Problem::new(
                 axum::http::StatusCode::BAD_REQUEST,
@@ -205,6 +220,12 @@ impl Connection {
             return Err(Problem::invalid(format!(
                 "one socket follows at most {MAX_SUBSCRIPTIONS} sessions; open another"
             )));
+        }
+        if snapshots {
+            let pump = Pump::new(&self.app, &row, after)?;
+            let task =
+                self.tasks.spawn(tell_snapshots(pump, self.frames.clone(), reference.map(Value::to_string), row.id));
+            return Ok(self.subscribed(session_id, head, task));
         }
         let following = Following::new(&self.app, admit(&self.app)?);
         let mut follower = self.app.sessions.log().follow(&session_id, after);
@@ -233,11 +254,38 @@ impl Connection {
                 }
             }
         });
+        Ok(self.subscribed(session_id, head, task))
+    }
+
+    fn subscribed(&mut self, session_id: SessionId, head: Seq, task: AbortHandle) -> Value {
         // A second subscription to the same session replaces the first.
         if let Some(previous) = self.subscriptions.insert(session_id.clone(), task) {
             previous.abort();
         }
-        Ok(json!({ "op": "subscribed", "session_id": session_id, "head": head }))
+        json!({ "op": "subscribed", "session_id": session_id, "head": head })
+    }
+}
+
+/// The frames of another form of the log, each with its name and where the log was.
+async fn tell_snapshots(mut pump: Pump, frames: mpsc::Sender<String>, reference: Option<String>, id: SessionId) {
+    let reference = reference.map_or_else(String::new, |reference| format!(r#""ref":{reference},"#));
+    loop {
+        let told: Vec<String> = match pump.next().await {
+            Some(told) => told
+                .iter()
+                .map(|frame| {
+                    let body = std::str::from_utf8(frame.body).unwrap_or("null");
+                    let name = frame.name.unwrap_or_default();
+                    format!(r#"{{"op":"frame",{reference}"session_id":"{id}","name":"{name}","data":{body}}}"#)
+                })
+                .collect(),
+            None => return drop(frames.send(json!({ "op": "ended", "session_id": id }).to_string()).await),
+        };
+        for frame in told {
+            if frames.send(frame).await.is_err() {
+                return;
+            }
+        }
     }
 }
 

@@ -4,6 +4,12 @@
 pub(super) mod ag_ui;
 pub(super) mod ai_sdk;
 pub(super) mod text;
+pub(super) mod agent_ui;
+pub(super) mod ai_sdk;
+pub(super) mod snapshot;
+#[cfg(feature = "socketio")]
+pub(super) mod socketio;
+pub(super) mod tasks;
 pub(super) mod universal;
 
 use std::collections::HashSet;

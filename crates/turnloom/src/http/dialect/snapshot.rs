@@ -1,0 +1,297 @@
+//! Snapshot shapes on the wire: a stream that any connection can pump, and the calls that read history and answer. What is told is in
+//! `turnloom_core::dialect::snapshot`; the gateway for this protocol's own client is in `socketio`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use serde_with::skip_serializing_none;
+use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, Reply, Wish};
+use turnloom_core::dialect::snapshot::{AGENT_ID, History, Snapshot};
+use turnloom_core::dialect::{Dialect as _, Frames};
+use turnloom_core::event::PermissionReply;
+use turnloom_core::id::{AskId, Seq, SessionId};
+
+use super::super::App;
+use super::super::events::{FRAME_RECORDS, Following, admit};
+use super::super::extract::Client;
+use super::super::problem::Problem;
+use super::super::table::{Route, post};
+use super::{DEFAULT_RUNTIME, PREFIX_RECORDS, Telling, Wire, find, json_body};
+use crate::log::{Created, Follower, ReadRange, SessionQuery, SessionRow};
+use crate::session::{self, NewSession};
+
+/// How much of a log is read at a time.
+const PAGE: usize = 4_096;
+
+/// Messages in a page of history, unless asked for another number.
+const HISTORY: usize = 200;
+const MAX_HISTORY: usize = 2_000;
+
+/// Conversations in a list.
+const CONVERSATIONS: usize = 500;
+
+pub(in super::super) fn routes() -> Vec<Route> {
+    vec![
+        post("/snapshot/rpc", "Call what the snapshot protocol calls: history, conversations, approvals", call)
+            .body::<Request>()
+            .answers::<CallAnswer>(200, "What the call gave, or why it did not"),
+    ]
+}
+
+/// A session's log as server-sent snapshots.
+pub(in super::super) fn stream(app: &App, row: &SessionRow, after: Seq) -> Result<Response, Problem> {
+    Ok(Telling::of(app, row, Snapshot::new(row.id.clone(), after), Wire::SseWithIds)?.response(&[]))
+}
+
+// ---- frames for connections that are not responses ----
+
+/// A reader of one session's snapshots.
+pub(in super::super) struct Pump {
+    follower: Follower,
+    dialect: Snapshot,
+    frames: Frames,
+    head: Seq,
+    arrived: bool,
+    _following: Following,
+}
+
+impl Pump {
+    pub(in super::super) fn new(app: &App, row: &SessionRow, after: Seq) -> Result<Self, Problem> {
+        Ok(Self {
+            follower: app.sessions.log().follow(&row.id, Seq::ZERO),
+            dialect: Snapshot::new(row.id.clone(), after),
+            frames: Frames::default(),
+            head: row.head,
+            arrived: false,
+            _following: Following::new(app, admit(app)?),
+        })
+    }
+
+    /// What is there to tell, as soon as there is something; nothing when the session is gone.
+    pub(in super::super) async fn next(&mut self) -> Option<&Frames> {
+        self.frames.clear();
+        loop {
+            if !self.arrived && self.follower.cursor() >= self.head {
+                self.arrived = true;
+                self.dialect.arrive(&mut self.frames);
+            }
+            if !self.frames.is_empty() {
+                return Some(&self.frames);
+            }
+            let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
+            for record in self.follower.next(page).await.ok()? {
+                if let Ok(envelope) = record.decode() {
+                    self.dialect.step(&envelope, &mut self.frames);
+                }
+            }
+            self.dialect.rest(&mut self.frames);
+        }
+    }
+}
+
+// ---- calls ----
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SnapshotRequest")]
+pub(in super::super) struct Request {
+    #[serde(default)]
+    pub(super) request_id: String,
+    pub(super) method: String,
+    #[serde(default)]
+    pub(super) params: Option<Map<String, Value>>,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SnapshotResponse")]
+pub(in super::super) struct CallAnswer {
+    request_id: String,
+    ok: bool,
+    payload: Option<Value>,
+    error: Option<CallError>,
+}
+
+/// Why a call did not do what it should.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotError")]
+pub(super) struct CallError {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+impl CallError {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    pub(super) fn params(message: impl Into<String>) -> Self {
+        Self::new("INVALID_PARAMS", message)
+    }
+}
+
+impl From<Problem> for CallError {
+    fn from(problem: Problem) -> Self {
+        let document = serde_json::to_value(&problem).unwrap_or_default();
+        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let code = match text("code").as_str() {
+            "session_not_found" | "ask_not_found" | "already_resolved" => "NOT_FOUND",
+            "invalid_request" | "unknown_runtime" => "INVALID_PARAMS",
+            _ => "RPC_ERROR",
+        };
+        Self::new(code, text("detail"))
+    }
+}
+
+impl From<session::Error> for CallError {
+    fn from(error: session::Error) -> Self {
+        Problem::from(error).into()
+    }
+}
+
+impl From<crate::log::Error> for CallError {
+    fn from(error: crate::log::Error) -> Self {
+        Problem::from(error).into()
+    }
+}
+
+impl CallAnswer {
+    pub(super) fn of(request_id: String, outcome: Result<Value, CallError>) -> Self {
+        match outcome {
+            Ok(payload) => Self { request_id, ok: true, payload: Some(payload), error: None },
+            Err(error) => Self { request_id, ok: false, payload: None, error: Some(error) },
+        }
+    }
+}
+
+type Posted = Result<Bytes, axum::extract::rejection::BytesRejection>;
+
+/// One call over HTTP. What is not a call is a problem; a call that fails says so in its own way.
+async fn call(
+    State(app): State<App>,
+    Client(by): Client,
+    _headers: HeaderMap,
+    body: Posted,
+) -> Result<Json<CallAnswer>, Problem> {
+    let request: Request = serde_json::from_value(json_body(body)?)
+        .map_err(|error| Problem::invalid(format!("this is not a call: {error}")))?;
+    let outcome = perform(&app, &by, &request.method, &request.params.unwrap_or_default()).await;
+    Ok(Json(CallAnswer::of(request.request_id, outcome)))
+}
+
+fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    params.get(name).and_then(Value::as_str)
+}
+
+/// The session that a call names.
+pub(super) async fn conversation(app: &App, params: &Map<String, Value>) -> Result<SessionRow, CallError> {
+    let name = text(params, "conversationId").or_else(|| text(params, "id"));
+    let name = name.ok_or_else(|| CallError::params("`conversationId` is missing"))?;
+    let unknown = || CallError::new("NOT_FOUND", format!("there is no conversation {name:?}"));
+    let id = SessionId::parse(name).map_err(|_| unknown())?;
+    find(app, &id).await?.ok_or_else(unknown)
+}
+
+/// Does what a call asks for.
+pub(super) async fn perform(
+    app: &App,
+    by: &str,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<Value, CallError> {
+    let wish = |wish| Command { by: by.to_owned(), wish };
+    match method {
+        "getAgentMessages" => history(app, params).await,
+        "getHubInfo" => {
+            let sessions = conversations(app).await?.len();
+            Ok(json!({ "hubId": AGENT_ID, "url": "", "connectionState": "registered", "agentCount": sessions }))
+        }
+        "listConversations" | "listAgents" => Ok(json!({ "conversations": conversations(app).await? })),
+        "createConversation" => {
+            let id = text(params, "id").map(SessionId::parse).transpose();
+            let id = id.map_err(|error| CallError::params(format!("`id`: {error}")))?;
+            let named = text(params, "agentId").filter(|agent| app.sessions.runtimes().get(agent).is_some());
+            let runtime = named.unwrap_or(DEFAULT_RUNTIME).to_owned();
+            let (row, made) = app.sessions.create(NewSession { id, runtime, params: Map::new() }).await?;
+            Ok(json!({ "id": row.id, "created": made == Created::New }))
+        }
+        "deleteConversation" => {
+            let row = conversation(app, params).await?;
+            app.sessions.wish(&row.id, wish(Wish::Archive)).await?;
+            Ok(json!({ "ok": true }))
+        }
+        "interrupt" => {
+            let row = conversation(app, params).await?;
+            let reply = app.sessions.wish(&row.id, wish(Wish::Stop { turn_id: None })).await?;
+            Ok(json!({ "ok": reply == Reply::Stopped { stopped: true } }))
+        }
+        "resolveExecApproval" => resolve(app, by, params).await,
+        other => Err(CallError::new("METHOD_NOT_FOUND", format!("there is no method {other:?}"))),
+    }
+}
+
+async fn conversations(app: &App) -> Result<Vec<Value>, CallError> {
+    let query = SessionQuery { limit: CONVERSATIONS, ..SessionQuery::default() };
+    let page = app.sessions.log().sessions(query).await?;
+    let of = |row: &SessionRow| json!({ "id": row.id, "closed": row.summary.archived, "title": row.summary.title });
+    Ok(page.sessions.iter().map(of).collect())
+}
+
+async fn history(app: &App, params: &Map<String, Value>) -> Result<Value, CallError> {
+    let row = conversation(app, params).await?;
+    let number = |name: &str| match params.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+            number.map(Some).ok_or_else(|| CallError::params(format!("`{name}` is not a number of messages")))
+        }
+    };
+    let limit = number("limit")?.unwrap_or(HISTORY).clamp(1, MAX_HISTORY);
+    let mut fold = History::new(row.id.clone());
+    let mut after = Seq::ZERO;
+    while after < row.head {
+        let page = app.sessions.log().read(&row.id, ReadRange::After { after, limit: PAGE }).await?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        let known = page.iter().filter(|record| record.seq <= row.head);
+        known.filter_map(|record| record.decode().ok()).for_each(|envelope| fold.step(&envelope));
+    }
+    let messages = fold.messages();
+    let total = messages.len();
+    // The newest, unless a place is named.
+    let offset = number("offset")?.unwrap_or_else(|| total.saturating_sub(limit)).min(total);
+    let page: Vec<&Value> = messages.iter().skip(offset).take(limit).collect();
+    Ok(json!({
+        "messages": page, "total": total, "offset": offset, "limit": limit, "conversationId": row.id,
+        // Where a stream goes on seamlessly.
+        "after": fold.seq(),
+    }))
+}
+
+/// Answers a permission, in whichever session it waits.
+async fn resolve(app: &App, by: &str, params: &Map<String, Value>) -> Result<Value, CallError> {
+    let id = text(params, "approvalId").ok_or_else(|| CallError::params("`approvalId` is missing"))?;
+    let reply = match text(params, "decision") {
+        Some("allow-once") => PermissionReply::Once,
+        Some("allow-always") => PermissionReply::Always,
+        Some("deny") => PermissionReply::Reject,
+        _ => return Err(CallError::params("`decision` is allow-once, allow-always or deny")),
+    };
+    let unknown = || CallError::new("NOT_FOUND", format!("no approval {id:?} waits"));
+    let rows = app.sessions.log().waiting().await?;
+    let row = rows.iter().find(|row| row.summary.asks.iter().any(|ask| ask.ask_id.as_str() == id));
+    let row = row.ok_or_else(unknown)?;
+    let answer = Answer::Permission { reply, updated_input: None, message: None, and_then: AfterAnswer::GoOn };
+    let wish = Wish::Answer { ask_id: AskId::trusted(id), answer };
+    match app.sessions.wish(&row.id, Command { by: by.to_owned(), wish }).await {
+        Ok(_) => Ok(json!({ "ok": true })),
+        Err(session::Error::Refused(Refusal::AlreadyResolved { .. } | Refusal::AskNotFound(_))) => Err(unknown()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,216 @@
+//! Task events: every turn of every session in one small stream, a list of what runs, and what a run is and how it is cancelled. What a task is stands
+//! in `turnloom_core::dialect::tasks`, the one order over all sessions in `hub`.
+
+mod hub;
+mod observed;
+mod stream;
+
+use std::time::SystemTime;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
+use turnloom_core::command::{Command, Reply, Wish};
+use turnloom_core::dialect::tasks::{KINDS, SessionTasks, Status, Task, is_zombie};
+use turnloom_core::id::{Seq, SessionId, TurnId};
+use turnloom_core::time::Timestamp;
+
+pub use self::hub::Hub;
+pub use self::observed::Observed;
+use super::super::App;
+use super::super::extract::{Client, Query};
+use super::super::problem::Problem;
+use super::super::table::{Route, get, post};
+use super::find;
+use crate::log::{ReadRange, SessionRow};
+
+/// How much of a log is read at a time.
+const PAGE: usize = 4_096;
+
+pub(in super::super) fn routes() -> Vec<Route> {
+    vec![
+        get("/api/tasks/events", "Follow the turns of all sessions", stream::events)
+            .query::<stream::EventsQuery>()
+            .answers_as(
+                200,
+                "`connected`, then `task:started`, `task:progress`, `task:completed`, `heartbeat`",
+                "text/event-stream",
+            ),
+        get("/api/tasks/active", "The turns that run", active).answers_as(
+            200,
+            "`tasks`, and the `position` in the stream they belong to",
+            "application/json",
+        ),
+        get("/api/agent-runs/{turn_id}/status", "What became of a turn, and whether it is alive", status)
+            .query::<RunQuery>()
+            .answers::<RunStatus>(200, "As it is now"),
+        post("/api/agent-runs/{turn_id}/cancel", "Stop a turn; one that is dead by force", cancel)
+            .query::<RunQuery>()
+            .answers::<Cancelled>(200, "The turn is settled"),
+    ]
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Looks at the sessions that the log or the hub take for busy, so that nothing stays that is over and nothing is missing that runs.
+async fn repair(app: &App) -> Result<(), Problem> {
+    let mut ids = app.sessions.log().unsettled().await?;
+    ids.extend(app.tasks.sessions());
+    ids.sort();
+    ids.dedup();
+    let mut rows = Vec::with_capacity(ids.len());
+    for id in &ids {
+        rows.extend(find(app, id).await?);
+    }
+    app.tasks.repair(&rows);
+    Ok(())
+}
+
+async fn active(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    repair(&app).await?;
+    let (tasks, position) = app.tasks.active();
+    Ok(Json(json!({ "tasks": tasks, "position": position, "timestamp": now() })))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunQuery {
+    /// The session of the turn; needed for turns that ended long ago.
+    session_id: Option<SessionId>,
+}
+
+/// A turn as those see it who wait for it. Some members have two names, because clients of two kinds read them.
+#[skip_serializing_none]
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunStatus {
+    run_id: String,
+    session_id: String,
+    /// `running`, `succeeded`, `failed`, `cancelled`.
+    status: &'static str,
+    /// It runs, and nothing was heard of it for too long. Decided here; a turn that waits for a person is not one.
+    is_zombie: bool,
+    #[serde(rename = "isZombie")]
+    is_zombie_too: bool,
+    waits_for_person: bool,
+    last_heartbeat_at: Timestamp,
+    #[serde(rename = "updatedAt")]
+    updated_at: Timestamp,
+    origin: Value,
+    /// The runtime.
+    #[serde(rename = "pipelineName")]
+    pipeline_name: String,
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    #[serde(rename = "completedAt")]
+    completed_at_too: Option<Timestamp>,
+    duration_ms: Option<i64>,
+    #[serde(rename = "durationMs")]
+    duration_ms_too: Option<i64>,
+    error: Option<String>,
+}
+
+/// The turn and its session.
+async fn run(app: &App, turn: &str, query: RunQuery) -> Result<(Task, SessionRow), Problem> {
+    let turn = TurnId::trusted(turn);
+    let unknown = || {
+        let detail = format!("there is no run {turn} here; if it ended long ago, say its session with `session_id`");
+        Problem::new(StatusCode::NOT_FOUND, "run_not_found", detail)
+    };
+    repair(app).await?;
+    if let Some(task) = app.tasks.find(&turn) {
+        let row = find(app, &task.session_id).await?.ok_or_else(unknown)?;
+        return Ok((task, row));
+    }
+    let id = query.session_id.ok_or_else(unknown)?;
+    let row = find(app, &id).await?.ok_or_else(unknown)?;
+    let mut tasks = SessionTasks::default();
+    let mut found = None;
+    let mut after = Seq::ZERO;
+    while after < row.head {
+        let page = app.sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        for record in page.iter().filter(|record| record.kind() != "delta" && KINDS.contains(&record.kind())) {
+            let Ok(envelope) = record.decode() else { continue };
+            tasks.step(&envelope);
+            if envelope.turn_id.as_ref() == Some(&turn) {
+                found = tasks.task().cloned();
+            }
+        }
+    }
+    found.map(|task| (task, row)).ok_or_else(unknown)
+}
+
+fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
+    let runs = task.status == Status::Running && row.summary.turn.as_ref() == Some(&task.run_id);
+    let waits_for_person = runs && !row.summary.asks.is_empty();
+    let last_heard = if runs { hub::last_heard(row) } else { task.last_activity_at };
+    let dead = runs && is_zombie(last_heard, waits_for_person, now(), app.zombie_ms);
+    RunStatus {
+        run_id: task.run_id.to_string(),
+        session_id: task.session_id.to_string(),
+        status: task.status.as_str(),
+        is_zombie: dead,
+        is_zombie_too: dead,
+        waits_for_person,
+        last_heartbeat_at: last_heard,
+        updated_at: last_heard,
+        origin: json!(task.origin),
+        pipeline_name: row.runtime.clone(),
+        started_at: task.started_at,
+        completed_at: task.completed_at,
+        completed_at_too: task.completed_at,
+        duration_ms: task.duration_ms,
+        duration_ms_too: task.duration_ms,
+        error: task.error.clone(),
+    }
+}
+
+async fn status(
+    State(app): State<App>,
+    Path(turn): Path<String>,
+    Query(query): Query<RunQuery>,
+) -> Result<Json<RunStatus>, Problem> {
+    let (task, row) = run(&app, &turn, query).await?;
+    Ok(Json(describe(&app, &task, &row)))
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cancelled {
+    cancelled: bool,
+    /// The turn was dead.
+    forced: Option<bool>,
+}
+
+async fn cancel(
+    State(app): State<App>,
+    Path(turn): Path<String>,
+    Query(query): Query<RunQuery>,
+    Client(by): Client,
+) -> Result<Json<Cancelled>, Problem> {
+    let (task, row) = run(&app, &turn, query).await?;
+    let over = |status: &str| {
+        let detail = format!("run {} is not running: {status}", task.run_id);
+        Problem::new(StatusCode::CONFLICT, "not_running", detail).with("run_status", status)
+    };
+    if task.status != Status::Running {
+        return Err(over(task.status.as_str()));
+    }
+    let forced = describe(&app, &task, &row).is_zombie.then_some(true);
+    // The same order for a dead one: whoever does not answer it is ended by signals, within the time the settings give.
+    let wish = Wish::Stop { turn_id: Some(task.run_id.clone()) };
+    match app.sessions.wish(&row.id, Command { by, wish }).await? {
+        Reply::Stopped { stopped: true } => Ok(Json(Cancelled { cancelled: true, forced })),
+        Reply::Stopped { .. } | Reply::Accepted(_) | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => {
+            Err(over("it has just ended"))
+        }
+    }
+}
