@@ -188,7 +188,7 @@ impl Task {
         let (kind, trigger_type) = match origin {
             Origin::User => ("chat", "chat"),
             Origin::Api => ("chat", "api"),
-            Origin::Agent => ("chat", "job"),
+            Origin::Agent | Origin::Import => ("chat", "job"),
             Origin::Delegation => ("chat", "delegation"),
             Origin::Schedule => ("scheduled", "cron"),
             Origin::Webhook => ("channel", "webhook"),

@@ -1,12 +1,10 @@
 //! The law of every dialect: whenever a client comes, what it holds in the end is what a client holds that was there from the beginning.
 
 mod ag_ui;
-mod ai_sdk;
-mod logs;
-mod text;
 mod agent_ui;
 mod ai_sdk;
 mod logs;
 mod snapshot;
 mod tasks;
+mod text;
 mod universal;

@@ -135,12 +135,6 @@ fn router(app: App, config: &Config) -> Router {
     let compress = CompressionLayer::new().compress_when(
         DefaultPredicate::new().and(NotForContentType::new(SSE)).and(NotForContentType::new(wire::NDJSON)),
     );
-    routes()
-        .router()
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
-    let compress =
-        CompressionLayer::new().compress_when(DefaultPredicate::new().and(NotForContentType::new("text/event-stream")));
     let router = routes().router().fallback(not_found).method_not_allowed_fallback(method_not_allowed);
     #[cfg(feature = "socketio")]
     let router = router.layer(dialect::socketio::layer(&app));

@@ -2,14 +2,13 @@
 //! `turnloom_core::dialect`; here are the routes, one file for each protocol, and what their responses have in common.
 
 pub(super) mod ag_ui;
-pub(super) mod ai_sdk;
-pub(super) mod text;
 pub(super) mod agent_ui;
 pub(super) mod ai_sdk;
 pub(super) mod snapshot;
 #[cfg(feature = "socketio")]
 pub(super) mod socketio;
 pub(super) mod tasks;
+pub(super) mod text;
 pub(super) mod universal;
 
 use std::collections::HashSet;

@@ -287,7 +287,8 @@ async fn resolve(app: &App, by: &str, params: &Map<String, Value>) -> Result<Val
     let rows = app.sessions.log().waiting().await?;
     let row = rows.iter().find(|row| row.summary.asks.iter().any(|ask| ask.ask_id.as_str() == id));
     let row = row.ok_or_else(unknown)?;
-    let answer = Answer::Permission { reply, updated_input: None, message: None, and_then: AfterAnswer::GoOn };
+    let answer =
+        Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then: AfterAnswer::GoOn };
     let wish = Wish::Answer { ask_id: AskId::trusted(id), answer };
     match app.sessions.wish(&row.id, Command { by: by.to_owned(), wish }).await {
         Ok(_) => Ok(json!({ "ok": true })),

@@ -247,7 +247,8 @@ pub(in crate::http) async fn reply(
     Json(Reply { reply }): Json<Reply>,
 ) -> Result<StatusCode, Refused> {
     let (row, ask) = asked(&app, &path, "permission").await?;
-    let answer = Answer::Permission { reply, updated_input: None, message: None, and_then: AfterAnswer::GoOn };
+    let answer =
+        Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then: AfterAnswer::GoOn };
     settle(&app, &row, &ask, answer, "permission").await
 }
 

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -14,7 +15,7 @@ use super::super::super::App;
 use super::problem::Refused;
 use super::{id_of, name_of};
 use crate::log::{Created, SessionQuery, SessionRow};
-use crate::runtime::Runtime;
+use crate::runtime::{AgentInfo, Runtime};
 use crate::session::{self, NewSession};
 
 /// Sessions that a list has at most.
@@ -101,17 +102,15 @@ impl From<Ours> for Capabilities {
 }
 
 pub(in crate::http) async fn agents(State(app): State<App>) -> Json<Agents> {
-    let of = |runtime: &dyn Runtime| {
-        let info = runtime.info();
-        Agent {
-            id: info.id,
-            installed: info.installed,
-            credentials_available: info.installed && info.problem.is_none(),
-            version: info.version,
-            capabilities: info.capabilities.into(),
-        }
+    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.workshop()));
+    let of = |info: AgentInfo| Agent {
+        id: info.id,
+        installed: info.installed,
+        credentials_available: info.installed && info.problem.is_none(),
+        version: info.version,
+        capabilities: info.capabilities.into(),
     };
-    Json(Agents { agents: app.sessions.runtimes().all().map(of).collect() })
+    Json(Agents { agents: join_all(asking).await.into_iter().map(of).collect() })
 }
 
 fn known<'a>(app: &'a App, agent: &str) -> Result<&'a dyn Runtime, Refused> {
@@ -120,7 +119,11 @@ fn known<'a>(app: &'a App, agent: &str) -> Result<&'a dyn Runtime, Refused> {
 
 /// Programs are installed by people; what is there is there.
 pub(in crate::http) async fn install(State(app): State<App>, Path(agent): Path<String>) -> Result<StatusCode, Refused> {
-    if known(&app, &agent)?.info().installed { Ok(StatusCode::NO_CONTENT) } else { Err(Refused::not_installed(&agent)) }
+    if known(&app, &agent)?.info(app.sessions.workshop()).await.installed {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Refused::not_installed(&agent))
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -168,7 +171,7 @@ pub(in crate::http) async fn models(
     State(app): State<App>,
     Path(agent): Path<String>,
 ) -> Result<Json<Models>, Refused> {
-    let info = known(&app, &agent)?.info();
+    let info = known(&app, &agent)?.info(app.sessions.workshop()).await;
     let id = default_model(&agent);
     Ok(Json(Models { models: vec![Model { id: id.clone(), name: info.name }], default_model: id }))
 }
