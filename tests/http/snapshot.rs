@@ -1,6 +1,8 @@
 //! Snapshot shapes: over SSE and WebSocket, with history by call.
 
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Message, connect};
 
 use crate::support::{Client, Daemon, Sse};
 
@@ -110,4 +112,49 @@ fn bad_calls_are_answered_in_their_own_way() {
     assert_eq!(listed["payload"]["conversations"].as_array().unwrap().len(), 2);
     assert_eq!(call(client, "getHubInfo", &json!({}))["payload"]["agentCount"], 2);
     assert_eq!(call(client, "deleteConversation", &json!({ "id": "new" }))["payload"], json!({ "ok": true }));
+}
+
+#[test]
+fn the_same_frames_come_over_a_websocket() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    let mut request = format!("ws://{}/api/ws", client.address).into_client_request().unwrap();
+    let bearer = format!("Bearer {}", client.token.as_deref().unwrap());
+    request.headers_mut().insert("authorization", bearer.parse().unwrap());
+    let (mut socket, _) = connect(request).expect("a socket");
+    for (reference, dialect) in [(1, "klingon"), (2, "snapshot")] {
+        let op = json!({ "op": "subscribe", "session_id": "s", "dialect": dialect, "ref": reference });
+        socket.send(Message::Text(op.to_string().into())).unwrap();
+    }
+    client.say("s", "tool");
+    let mut over_socket = Vec::new();
+    let mut answers = Vec::new();
+    loop {
+        let Message::Text(text) = socket.read().expect("a message") else { continue };
+        let message: Value = serde_json::from_str(&text).unwrap();
+        if message["op"] != "frame" {
+            answers.push(message);
+            continue;
+        }
+        assert_eq!((&message["ref"], &message["name"]), (&json!(2), &json!("stream")));
+        let event = &message["data"]["event"];
+        if event["type"] != "message_update" {
+            over_socket.push(message["data"].clone());
+        }
+        if event["stopReason"] == "stop" {
+            break;
+        }
+    }
+    assert_eq!((&answers[0]["op"], &answers[0]["problem"]["code"]), (&json!("error"), &json!("unknown_dialect")));
+    assert_eq!((&answers[1]["op"], &answers[1]["ref"]), (&json!("subscribed"), &json!(2)));
+    let mut stream = Sse::open(client, "/api/sessions/s/events?dialect=snapshot");
+    let mut over_http = Vec::new();
+    while over_http.last().is_none_or(|frame: &Value| frame["event"]["stopReason"] != "stop") {
+        let frame: Value = serde_json::from_str(&stream.next_event().unwrap().data).unwrap();
+        if frame["event"]["type"] != "message_update" {
+            over_http.push(frame);
+        }
+    }
+    assert_eq!(over_socket, over_http, "how much is told at once may differ, what is told may not");
 }

@@ -132,8 +132,8 @@ impl Daemon {
         };
         let closing = CancellationToken::new();
         let access = Access::new(token.as_deref(), hosts(&config, address), config.origins.clone());
-        let store_of_app = Arc::clone(&store);
-        let app = App::new(sessions.clone(), access, metrics, store_of_app, spawner, &config, closing.clone(), tasks);
+        let stored = (Arc::clone(&store), tasks);
+        let app = App::new(sessions.clone(), access, metrics, stored, spawner, &config, closing.clone());
         let serving = app.clone();
         tracker.spawn(async move {
             if let Err(error) = http::serve(listener, serving, &config).await {

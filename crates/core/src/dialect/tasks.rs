@@ -228,8 +228,8 @@ impl Task {
             run_id: &self.run_id,
             kind: self.kind,
             session_id: &self.session_id,
-            progress_text: self.tail.trim(),
-            progress_content_limited: self.cut,
+            text: self.tail.trim(),
+            limited: self.cut,
             tool_name: self.tool_name.as_deref(),
             needs_input: self.needs_input,
             queued: self.queued,
@@ -249,8 +249,10 @@ pub struct Progress<'a> {
     kind: &'static str,
     session_id: &'a SessionId,
     /// The end of what the agent said.
-    progress_text: &'a str,
-    progress_content_limited: bool,
+    #[serde(rename = "progressText")]
+    text: &'a str,
+    #[serde(rename = "progressContentLimited")]
+    limited: bool,
     tool_name: Option<&'a str>,
     needs_input: usize,
     queued: usize,

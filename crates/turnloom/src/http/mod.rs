@@ -84,11 +84,10 @@ impl App {
         sessions: Sessions,
         access: Access,
         metrics: Arc<Metrics>,
-        store: Arc<Sqlite>,
+        (store, tasks): (Arc<Sqlite>, TaskHub),
         spawner: Spawner,
         config: &Config,
         closing: CancellationToken,
-        tasks: TaskHub,
     ) -> Self {
         let followers = Arc::new(Semaphore::new(config.max_followers));
         let views = Views::new(sessions.log().clone());

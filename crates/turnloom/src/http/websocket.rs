@@ -225,7 +225,7 @@ impl Connection {
             let pump = Pump::new(&self.app, &row, after)?;
             let task =
                 self.tasks.spawn(tell_snapshots(pump, self.frames.clone(), reference.map(Value::to_string), row.id));
-            return Ok(self.subscribed(session_id, head, task));
+            return Ok(self.subscribed(&session_id, head, task));
         }
         let following = Following::new(&self.app, admit(&self.app)?);
         let mut follower = self.app.sessions.log().follow(&session_id, after);
@@ -254,10 +254,10 @@ impl Connection {
                 }
             }
         });
-        Ok(self.subscribed(session_id, head, task))
+        Ok(self.subscribed(&session_id, head, task))
     }
 
-    fn subscribed(&mut self, session_id: SessionId, head: Seq, task: AbortHandle) -> Value {
+    fn subscribed(&mut self, session_id: &SessionId, head: Seq, task: AbortHandle) -> Value {
         // A second subscription to the same session replaces the first.
         if let Some(previous) = self.subscriptions.insert(session_id.clone(), task) {
             previous.abort();

@@ -93,6 +93,13 @@ impl AgentUi {
                 wire.task_id = Some(name(ended.background_id.as_str()));
                 Self::with(wire, json!({ "status": ended.status, "exitCode": ended.exit_code }), out);
             }
+            _ => Self::work(envelope, out),
+        }
+    }
+
+    /// What a turn is made of beside its answer.
+    fn work(envelope: &Envelope, out: &mut Frames) {
+        match &envelope.event {
             Event::PlanUpdated(plan) => {
                 let mut wire = Self::wire("plan.final", envelope, Place("model", "run", "planning", "inline_process"));
                 wire.part_id = Some("plan");
@@ -136,6 +143,13 @@ impl AgentUi {
                     json!({ "component": { "change": envelope.event.kind(), "data": envelope.event.data() } });
                 Self::with(Self::wire("state.delta", envelope, STATE), payload, out);
             }
+            _ => Self::found(envelope, out),
+        }
+    }
+
+    /// What came of it.
+    fn found(envelope: &Envelope, out: &mut Frames) {
+        match &envelope.event {
             Event::EvidenceChanged(evidence) => {
                 let place = Place("evidence", "evidence", "unknown", "timeline_evidence");
                 let mut wire = Self::wire("evidence.changed", envelope, place);
@@ -166,7 +180,7 @@ impl AgentUi {
             Event::AgentUnparsed(unparsed) => {
                 // What the agent really said may hold anything, so it stays in the log.
                 let payload = json!({ "location": unparsed.location, "error": unparsed.error, "size": unparsed.size });
-                self.diagnose(envelope, payload, out);
+                Self::diagnose(envelope, payload, out);
             }
             Event::Unknown(unknown) => {
                 let wire = Self::wire("diagnostic.changed", envelope, DIAGNOSTIC);

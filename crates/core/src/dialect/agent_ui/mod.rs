@@ -160,7 +160,7 @@ impl AgentUi {
             Event::ToolResult(result) => Self::tool_result(envelope, result, out),
             Event::Failure(failure) => {
                 self.failure = Some(json!(failure));
-                self.diagnose(envelope, json!(failure), out);
+                Self::diagnose(envelope, json!(failure), out);
             }
             Event::Done(done) => self.done(envelope, done, out),
             _ => self.fact(envelope, out),
@@ -314,7 +314,7 @@ impl AgentUi {
         Self::with(wire, payload, out);
     }
 
-    fn diagnose(&self, envelope: &Envelope, payload: Value, out: &mut Frames) {
+    fn diagnose(envelope: &Envelope, payload: Value, out: &mut Frames) {
         let mut wire = Self::wire("diagnostic.changed", envelope, DIAGNOSTIC);
         wire.persistence = Some("diagnostics_log");
         wire.diagnostic_id = Some(format!("d{}", envelope.seq));

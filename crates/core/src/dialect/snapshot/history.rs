@@ -124,7 +124,7 @@ impl Kept {
         }
     }
 
-    pub(super) fn tool(&mut self, envelope: &Envelope, id: &str, tool: &str, result: Value, is_error: bool) {
+    pub(super) fn tool(&mut self, envelope: &Envelope, id: &str, tool: &str, result: &Value, is_error: bool) {
         let item = json!({
             "role": "toolResult", "toolCallId": name(id), "toolName": tool, "content": result.get("content"), "isError": is_error,
             "timestamp": envelope.ts.millis(),

@@ -134,6 +134,13 @@ impl Snapshot {
             }
             // What a helper says and does is its own; its call shows how far it is.
             _ if envelope.subagent_id.is_some() => {}
+            _ => self.own(envelope, out),
+        }
+    }
+
+    /// What the agent itself says and does.
+    fn own(&mut self, envelope: &Envelope, out: &mut Frames) {
+        match &envelope.event {
             Event::Delta(delta) => {
                 self.said |= !delta.text.is_empty();
                 self.say(delta.block_id.as_str(), &delta.text, Block::text, out);
@@ -179,7 +186,7 @@ impl Snapshot {
                 };
                 self.tell(&format!("tool:{}", name(id)), event, out);
                 if let Some(kept) = &mut self.kept {
-                    kept.tool(envelope, id, &tool.name, value, result.is_error);
+                    kept.tool(envelope, id, &tool.name, &value, result.is_error);
                 }
                 self.end_if_free(envelope, out);
             }
@@ -223,7 +230,7 @@ impl Snapshot {
             self.tell(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
             self.open = Some(OpenMessage { stream, content: Vec::new(), dirty: false, ending: None });
         }
-        self.open.get_or_insert_with(|| unreachable_message())
+        self.open.get_or_insert_with(unreachable_message)
     }
 
     fn say(&mut self, block: &str, text: &str, make: fn(&str) -> Block, out: &mut Frames) {
@@ -232,12 +239,11 @@ impl Snapshot {
         }
         let mut new = make(block);
         let open = self.message(out);
-        match open.content.iter_mut().rfind(|known| known.same(&new)) {
-            Some(known) => known.push(text),
-            None => {
-                new.push(text);
-                open.content.push(new);
-            }
+        if let Some(known) = open.content.iter_mut().rfind(|known| known.same(&new)) {
+            known.push(text);
+        } else {
+            new.push(text);
+            open.content.push(new);
         }
         open.dirty = true;
     }
@@ -354,7 +360,7 @@ impl Snapshot {
         let command = ask.tool_input.get("command").and_then(Value::as_str);
         let command = command.map_or_else(|| format!("{} {}", ask.tool_name, ask.tool_input), str::to_owned);
         let approval = Approval {
-            approval_id: name(ask.ask_id.as_str()),
+            id: name(ask.ask_id.as_str()),
             agent_id: AGENT_ID,
             conversation_id: self.session.as_str(),
             command: &command,

@@ -132,7 +132,8 @@ impl Block {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Approval<'a> {
-    pub(super) approval_id: &'a str,
+    #[serde(rename = "approvalId")]
+    pub(super) id: &'a str,
     pub(super) agent_id: &'a str,
     pub(super) conversation_id: &'a str,
     pub(super) command: &'a str,

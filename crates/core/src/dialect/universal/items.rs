@@ -79,6 +79,13 @@ impl Universal {
                     self.note(envelope, label, detail.as_deref(), None, out);
                 }
             }
+            _ => self.note_of(envelope, out),
+        }
+    }
+
+    /// What is neither text nor a tool nor a status of the agent's own.
+    fn note_of(&mut self, envelope: &Envelope, out: &mut Frames) {
+        match &envelope.event {
             Event::SubagentStarted(started) => {
                 let parent = started.parent_tool_use_id.as_ref().and_then(|id| self.tools.get(id.as_str()));
                 if let Some(parent) = parent.map(|tool| tool.id) {
@@ -326,7 +333,7 @@ impl Universal {
 impl<'a> Frame<'a> {
     fn item(self, content: &'a [Content<'a>], status: Status) -> Item<'a> {
         let Frame { id, native, parent, kind, role } = self;
-        Item { item_id: id, native_item_id: native, parent_id: parent, kind, role, content, status }
+        Item { id, native_item_id: native, parent_id: parent, kind, role, content, status }
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::items::{OpenText, OpenTool};
-use self::wire::{EndedData, ErrorData, ItemId, PermissionData, QuestionData, TurnData, UnparsedData, Wire};
+use self::wire::{EndedData, ErrorData, EventId, ItemId, PermissionData, QuestionData, TurnData, UnparsedData, Wire};
 use super::{Dialect, Ending, Frames, name};
 use crate::event::{Envelope, Event, Outcome, Part, PermissionReply, SteerState};
 use crate::id::{MessageId, TurnId};
@@ -145,7 +145,7 @@ impl Universal {
         }
         let (synthetic, source) = if by == By::Daemon { (true, "daemon") } else { (false, "agent") };
         let wire = Wire {
-            event_id: self.sequence,
+            event_id: EventId(self.sequence),
             sequence: self.sequence,
             time: envelope.ts,
             session_id: &self.about.session_id,

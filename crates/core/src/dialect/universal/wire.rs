@@ -8,8 +8,7 @@ use crate::time::Timestamp;
 /// One event with its envelope.
 #[derive(Debug, Serialize)]
 pub(super) struct Wire<'a, T> {
-    #[serde(serialize_with = "event_id")]
-    pub(super) event_id: u64,
+    pub(super) event_id: EventId,
     pub(super) sequence: u64,
     pub(super) time: Timestamp,
     pub(super) session_id: &'a str,
@@ -22,8 +21,14 @@ pub(super) struct Wire<'a, T> {
     pub(super) raw: Option<&'a Value>,
 }
 
-fn event_id<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("evt_{number}"))
+/// The name of an event: its sequence number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventId(pub(super) u64);
+
+impl Serialize for EventId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("evt_{}", self.0))
+    }
 }
 
 /// The name of an item: a number that is given in the order of the log, so that every reader sees the same.
@@ -43,7 +48,8 @@ pub(super) struct ItemData<'a> {
 
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Item<'a> {
-    pub(super) item_id: ItemId,
+    #[serde(rename = "item_id")]
+    pub(super) id: ItemId,
     pub(super) native_item_id: &'a str,
     pub(super) parent_id: Option<ItemId>,
     pub(super) kind: Kind,

@@ -312,7 +312,9 @@ async fn find_artifact(app: &App, path: &ArtifactPath) -> Result<(SessionRow, Ar
                     }
                 }
                 Event::ArtifactVersion(version) if version.artifact_id == path.artifact_id => {
-                    found.iter_mut().for_each(|known| known.version = Some(version.version));
+                    if let Some(known) = &mut found {
+                        known.version = Some(version.version);
+                    }
                 }
                 Event::ArtifactRemoved(removed) if removed.artifact_id == path.artifact_id => found = None,
                 _ => {}

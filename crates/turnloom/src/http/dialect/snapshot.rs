@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -100,8 +99,8 @@ impl Pump {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SnapshotRequest")]
 pub(in super::super) struct Request {
-    #[serde(default)]
-    pub(super) request_id: String,
+    #[serde(default, rename = "requestId")]
+    pub(super) id: String,
     pub(super) method: String,
     #[serde(default)]
     pub(super) params: Option<Map<String, Value>>,
@@ -173,16 +172,11 @@ impl CallAnswer {
 type Posted = Result<Bytes, axum::extract::rejection::BytesRejection>;
 
 /// One call over HTTP. What is not a call is a problem; a call that fails says so in its own way.
-async fn call(
-    State(app): State<App>,
-    Client(by): Client,
-    _headers: HeaderMap,
-    body: Posted,
-) -> Result<Json<CallAnswer>, Problem> {
+async fn call(State(app): State<App>, Client(by): Client, body: Posted) -> Result<Json<CallAnswer>, Problem> {
     let request: Request = serde_json::from_value(json_body(body)?)
         .map_err(|error| Problem::invalid(format!("this is not a call: {error}")))?;
     let outcome = perform(&app, &by, &request.method, &request.params.unwrap_or_default()).await;
-    Ok(Json(CallAnswer::of(request.request_id, outcome)))
+    Ok(Json(CallAnswer::of(request.id, outcome)))
 }
 
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

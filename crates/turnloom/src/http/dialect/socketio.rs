@@ -208,7 +208,7 @@ impl Connection {
                     }
                 };
                 let outcome = self.call(&request.method, &request.params.unwrap_or_default()).await;
-                self.receive("response", &json!(CallAnswer::of(request.request_id, outcome)));
+                self.receive("response", &json!(CallAnswer::of(request.id, outcome)));
             }
             "message" => {
                 let outcome = self.say(routed.payload.clone()).await;
@@ -261,12 +261,11 @@ impl Connection {
         self.check()?;
         let query = SessionQuery { limit: 1, ..SessionQuery::default() };
         let newest = self.app.sessions.log().sessions(query).await?.sessions.into_iter().next();
-        let id = match newest {
-            Some(row) => row.id.to_string(),
-            None => {
-                let made = perform(&self.app, &self.device, "createConversation", &Map::new()).await?;
-                made.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
-            }
+        let id = if let Some(row) = newest {
+            row.id.to_string()
+        } else {
+            let made = perform(&self.app, &self.device, "createConversation", &Map::new()).await?;
+            made.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         Ok(json!({ "hubId": AGENT_ID, "agentId": AGENT_ID, "conversationId": id, "isNewDevice": false }))
     }

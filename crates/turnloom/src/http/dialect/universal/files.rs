@@ -81,7 +81,8 @@ pub(in crate::http) struct Entry {
     name: Option<String>,
     path: String,
     /// `file` or `directory`.
-    entry_type: &'static str,
+    #[serde(rename = "entryType")]
+    kind: &'static str,
     size: u64,
     modified: Option<String>,
 }
@@ -93,7 +94,7 @@ impl Entry {
         Self {
             name,
             path: shown(path),
-            entry_type: if metadata.is_dir() { "directory" } else { "file" },
+            kind: if metadata.is_dir() { "directory" } else { "file" },
             size: metadata.len(),
             modified: millis.map(|millis| Timestamp::from_millis(millis).to_string().replace('Z', "+00:00")),
         }

@@ -191,7 +191,10 @@ async fn accept(
         files.extend(message.attachments.into_iter().map(|attachment| Part::File { path: attachment.path }));
     } else if !message.attachments.is_empty() {
         text.push_str("\n\nAttachments:");
-        message.attachments.iter().for_each(|attachment| text.push_str(&format!("\n- {}", attachment.path)));
+        for attachment in &message.attachments {
+            text.push_str("\n- ");
+            text.push_str(&attachment.path);
+        }
     }
     let mut content = vec![Part::Text { text }];
     content.extend(files);

@@ -19,7 +19,8 @@ pub(super) fn id_of(name: &str) -> SessionId {
         if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
             spelled.push(char::from(byte));
         } else {
-            spelled.push_str(&format!(".{byte:02x}"));
+            spelled.push('.');
+            spelled.push_str(&turnloom_core::blob::hex(&[byte]));
         }
     }
     // A name that is too long is known by its digest only.

@@ -11,10 +11,13 @@ use crate::http::problem::Problem;
 use crate::{log, session};
 
 /// Something that was refused or failed.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct Refused(Box<Document>);
+
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct Refused {
+struct Document {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -28,7 +31,7 @@ pub(in crate::http) struct Refused {
 impl Refused {
     fn new(status: u16, code: &str, title: &'static str, detail: String) -> Self {
         let kind = format!("urn:sandbox-agent:error:{code}");
-        Self { kind, title, status, detail, agent: None, session_id: None, details: None }
+        Self(Box::new(Document { kind, title, status, detail, agent: None, session_id: None, details: None }))
     }
 
     pub(super) fn invalid(what: impl std::fmt::Display) -> Self {
@@ -36,49 +39,59 @@ impl Refused {
     }
 
     pub(super) fn agent(agent: &str) -> Self {
-        let refused = Self::new(400, "unsupported_agent", "Unsupported Agent", format!("unsupported agent: {agent}"));
-        Self { agent: Some(agent.to_owned()), ..refused }
+        let mut refused =
+            Self::new(400, "unsupported_agent", "Unsupported Agent", format!("unsupported agent: {agent}"));
+        refused.0.agent = Some(agent.to_owned());
+        refused
     }
 
     pub(super) fn mode(agent: &str, mode: &str) -> Self {
         let detail = format!("mode not supported: {agent} {mode}");
-        let refused = Self::new(400, "mode_not_supported", "Mode Not Supported", detail);
-        Self { agent: Some(agent.to_owned()), details: Some(json!({ "mode": mode })), ..refused }
+        let mut refused = Self::new(400, "mode_not_supported", "Mode Not Supported", detail);
+        refused.0.agent = Some(agent.to_owned());
+        refused.0.details = Some(json!({ "mode": mode }));
+        refused
     }
 
     pub(super) fn no_session(name: &str) -> Self {
-        let refused = Self::new(404, "session_not_found", "Session Not Found", format!("session not found: {name}"));
-        Self { session_id: Some(name.to_owned()), ..refused }
+        let mut refused =
+            Self::new(404, "session_not_found", "Session Not Found", format!("session not found: {name}"));
+        refused.0.session_id = Some(name.to_owned());
+        refused
     }
 
     pub(super) fn exists(name: &str) -> Self {
         let detail = format!("session already exists: {name}");
-        let refused = Self::new(409, "session_already_exists", "Session Already Exists", detail);
-        Self { session_id: Some(name.to_owned()), ..refused }
+        let mut refused = Self::new(409, "session_already_exists", "Session Already Exists", detail);
+        refused.0.session_id = Some(name.to_owned());
+        refused
     }
 
     pub(super) fn not_installed(agent: &str) -> Self {
         let detail = format!("agent not installed: {agent}");
-        let refused = Self::new(404, "agent_not_installed", "Agent Not Installed", detail);
-        Self { agent: Some(agent.to_owned()), ..refused }
+        let mut refused = Self::new(404, "agent_not_installed", "Agent Not Installed", detail);
+        refused.0.agent = Some(agent.to_owned());
+        refused
     }
 
     pub(super) fn failed(message: &str) -> Self {
-        let refused = Self::new(502, "stream_error", "Stream Error", format!("stream error: {message}"));
-        Self { details: Some(json!({ "message": message })), ..refused }
+        let mut refused = Self::new(502, "stream_error", "Stream Error", format!("stream error: {message}"));
+        refused.0.details = Some(json!({ "message": message }));
+        refused
     }
 
     pub(in crate::http) fn token() -> Self {
         let message = "missing or invalid token";
-        let refused = Self::new(401, "token_invalid", "Token Invalid", format!("token invalid: {message}"));
-        Self { details: Some(json!({ "message": message })), ..refused }
+        let mut refused = Self::new(401, "token_invalid", "Token Invalid", format!("token invalid: {message}"));
+        refused.0.details = Some(json!({ "message": message }));
+        refused
     }
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(self)).into_response()
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(self.0)).into_response()
     }
 }
 
