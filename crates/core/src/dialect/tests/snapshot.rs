@@ -153,7 +153,9 @@ fn a_burst_is_one_frame_and_the_whole_of_it() {
     let log = logs::played(&["stream 200 10"], PermissionReply::Once);
     let mut dialect = Snapshot::new(SessionId::trusted("s"), Seq::ZERO);
     let mut frames = Frames::default();
-    log.iter().for_each(|envelope| dialect.step(envelope, &mut frames));
+    for envelope in &log {
+        dialect.step(envelope, &mut frames);
+    }
     dialect.rest(&mut frames);
     let events: Vec<Value> =
         frames.iter().map(|frame| serde_json::from_slice::<Value>(frame.body).unwrap()["event"].take()).collect();
@@ -167,7 +169,9 @@ fn a_burst_is_one_frame_and_the_whole_of_it() {
 fn a_message_ends_before_its_tools_and_a_new_one_begins_after() {
     let log = logs::played(&["tool"], PermissionReply::Once);
     let mut history = History::new(SessionId::trusted("s"));
-    log.iter().for_each(|envelope| history.step(envelope));
+    for envelope in &log {
+        history.step(envelope);
+    }
     let messages = history.messages();
     assert_eq!(messages[0]["role"], "user");
     for (at, message) in messages.iter().enumerate().filter(|(_, message)| message["role"] == "toolResult") {

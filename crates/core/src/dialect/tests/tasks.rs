@@ -25,7 +25,7 @@ fn held(log: &[Envelope], head: usize) -> (BTreeMap<String, Task>, BTreeMap<Stri
             Change::Nothing => {}
             Change::Started => assert!(active.insert(id, task.clone()).is_none()),
             Change::Progress => {
-                assert!(active.insert(id, task.clone()).is_some(), "progress is of a task that is known")
+                assert!(active.insert(id, task.clone()).is_some(), "progress is of a task that is known");
             }
             Change::Completed => {
                 assert!(active.remove(&id).is_some(), "what ends was active");

@@ -54,7 +54,8 @@ fn shape(value: &Value, path: &str, into: &mut BTreeMap<String, BTreeSet<String>
                 .get("type")
                 .and_then(Value::as_str)
                 .map_or_else(|| path.to_owned(), |kind| format!("{path}<{kind}>"));
-            let free = path.ends_with(".metadata") || path.ends_with(".details") || path.ends_with(".json");
+            let free =
+                path.ends_with(".metadata") || path.ends_with(".details") || path.rsplit('.').next() == Some("json");
             if free {
                 return;
             }
