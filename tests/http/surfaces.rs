@@ -51,7 +51,7 @@ fn ai_sdk(seen: &mut Seen, _: &str, chunk: &Value) {
         "text-delta" => seen.part(chunk["id"].as_str().unwrap()).push_str(chunk["delta"].as_str().unwrap()),
         "tool-approval-request" => seen.asked = Some(text(&chunk["approvalId"])),
         "tool-approval-response" => {
-            seen.settled = Some(if chunk["approved"] == true { "once" } else { "reject" }.to_owned())
+            seen.settled = Some(if chunk["approved"] == true { "once" } else { "reject" }.to_owned());
         }
         "finish" => seen.over = true,
         _ => {}
@@ -61,15 +61,13 @@ fn ai_sdk(seen: &mut Seen, _: &str, chunk: &Value) {
 fn universal(seen: &mut Seen, _: &str, event: &Value) {
     let data = &event["data"];
     match event["type"].as_str().unwrap_or_default() {
-        "item.completed" if data["item"]["role"] == "assistant" && data["item"]["kind"] == "message" => {
-            if data["item"]["content"][0]["type"] == "text" {
-                let id = text(&data["item"]["item_id"]);
-                *seen.part(&id) = text(&data["item"]["content"][0]["text"]);
-            }
+        "item.completed" if data["item"]["role"] == "assistant" && data["item"]["content"][0]["type"] == "text" => {
+            let id = text(&data["item"]["item_id"]);
+            *seen.part(&id) = text(&data["item"]["content"][0]["text"]);
         }
         "permission.requested" => seen.asked = Some(text(&data["permission_id"])),
         "permission.resolved" => {
-            seen.settled = Some(if data["status"] == "accept" { "once" } else { "reject" }.to_owned())
+            seen.settled = Some(if data["status"] == "accept" { "once" } else { "reject" }.to_owned());
         }
         "turn.ended" => seen.over = true,
         _ => {}
@@ -82,7 +80,7 @@ fn agent_ui(seen: &mut Seen, _: &str, event: &Value) {
         "text.delta" => seen.part(event["partId"].as_str().unwrap()).push_str(payload["delta"].as_str().unwrap()),
         "action.required" => seen.asked = Some(text(&event["actionId"])),
         "action.resolved" => {
-            seen.settled = Some(if payload["decision"] == "allow_once" { "once" } else { "reject" }.to_owned())
+            seen.settled = Some(if payload["decision"] == "allow_once" { "once" } else { "reject" }.to_owned());
         }
         "run.finished" => seen.over = true,
         _ => {}
@@ -93,7 +91,7 @@ fn snapshot(seen: &mut Seen, name: &str, frame: &Value) {
     match (name, frame["event"]["type"].as_str().unwrap_or_default()) {
         ("exec-approval-request", _) => seen.asked = Some(text(&frame["approvalId"])),
         ("exec-approval-resolved", _) => {
-            seen.settled = Some(if frame["decision"] == "allow-once" { "once" } else { "reject" }.to_owned())
+            seen.settled = Some(if frame["decision"] == "allow-once" { "once" } else { "reject" }.to_owned());
         }
         (_, kind @ ("message_update" | "message_end")) => {
             let blocks = frame["event"]["message"]["content"].as_array().unwrap();

@@ -67,8 +67,8 @@ fn agents_and_access() {
     assert!(flags.len() == 18 && flags.values().all(Value::is_boolean), "{flags:?}");
     assert_eq!(client.post(&format!("{V1}/agents/mock/install"), &json!({})).status, 204);
     refused(&client.post(&format!("{V1}/agents/nope/install"), &json!({})), 400, "unsupported_agent");
-    let modes = client.get(&format!("{V1}/agents/mock/modes")).json();
-    assert_eq!(modes["modes"][0]["id"], "build");
+    let found = client.get(&format!("{V1}/agents/mock/modes")).json();
+    assert_eq!(found["modes"][0]["id"], "build");
     let models = client.get(&format!("{V1}/agents/mock/models")).json();
     assert_eq!((&models["defaultModel"], &models["models"][0]["id"]), (&json!("mock"), &json!("mock")));
     refused(&client.get(&format!("{V1}/agents/nope/modes")), 400, "unsupported_agent");
@@ -344,8 +344,7 @@ fn a_stream_ends_with_its_session_and_with_the_daemon() {
     create(&client, "s");
     let mut stream = Sse::open(&client, &format!("{V1}/sessions/s/events/sse"));
     until(&mut stream, "session.started");
-    let open = eventually("it follows", || client.get("/metrics").body.contains("followers 1").then_some(()));
-    assert_eq!(open, ());
+    eventually("it follows", || client.get("/metrics").body.contains("followers 1").then_some(()));
     daemon.terminate();
     assert!(stream.next_event().is_none());
 }

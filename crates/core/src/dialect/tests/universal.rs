@@ -54,8 +54,7 @@ fn shape(value: &Value, path: &str, into: &mut BTreeMap<String, BTreeSet<String>
                 .get("type")
                 .and_then(Value::as_str)
                 .map_or_else(|| path.to_owned(), |kind| format!("{path}<{kind}>"));
-            let free =
-                path.ends_with(".metadata") || path.ends_with(".details") || path.rsplit('.').next() == Some("json");
+            let free = ["metadata", "details", "json"].contains(&path.rsplit('.').next().unwrap_or_default());
             if free {
                 return;
             }
