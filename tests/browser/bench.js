@@ -2,7 +2,7 @@
 
 import { gzipSync, brotliCompressSync } from 'node:zlib'
 
-import { Daemon, close, conversation, launch, open } from './support.js'
+import { Daemon, close, conversation, open } from './support.js'
 
 /** Notes the tasks of the main thread from here on that take more than 50 ms (browsers do not tell of shorter ones), and the time between frames. */
 const watchTasks = (page) =>
@@ -19,22 +19,6 @@ const watchTasks = (page) =>
     requestAnimationFrame(frame)
   })
 
-/** The processor time of the longest task meanwhile: what a task would take if nothing else ran on the machine. */
-async function longestByProcessor(work) {
-  const cdp = await (await launch()).newBrowserCDPSession()
-  const events = []
-  cdp.on('Tracing.dataCollected', ({ value }) => events.push(...value))
-  await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['toplevel'] } })
-  await work()
-  const complete = new Promise((resolve) => cdp.once('Tracing.tracingComplete', resolve))
-  await cdp.send('Tracing.end')
-  await complete
-  await cdp.detach()
-  const mains = new Set(events.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(({ pid, tid }) => `${pid}.${tid}`))
-  const tasks = events.filter(({ name, pid, tid }) => name === 'ThreadControllerImpl::RunTask' && mains.has(`${pid}.${tid}`))
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur / 1000))
-}
-
 const rows = []
 const row = (what, value, aim) => rows.push(`| ${what} | ${value} | ${aim} |`)
 const ms = (value) => `${Math.round(value)} ms`
@@ -46,17 +30,13 @@ try {
   const { page, context } = await open(daemon, { hash: '#/s/stream' })
   await conversation(page).waitFor()
   await watchTasks(page)
-  let content
-  const longest = await longestByProcessor(async () => {
-    await daemon.say('stream', 'prose 1000 200 200')
-    await daemon.untilIdle('stream')
-    content = await daemon.content('stream')
-    await page.waitForFunction((tail) => document.querySelector('[role=log]').textContent.includes(tail), content.trim().slice(-12))
-  })
+  await daemon.say('stream', 'prose 1000 200 200')
+  await daemon.untilIdle('stream')
+  const content = await daemon.content('stream')
+  await page.waitForFunction((tail) => document.querySelector('[role=log]').textContent.includes(tail), content.trim().slice(-12))
   const { tasks, frames } = await page.evaluate(() => ({ tasks: window.tasks, frames: window.frames.toSorted((a, b) => a - b) }))
   const size = `${Math.round(content.length / 1000)} KB stream in at 200 pieces/s`
   row(`longest task while ${size}`, tasks.length === 0 ? 'none over 50 ms' : `${ms(Math.max(...tasks))}, ${tasks.length} over 50 ms`, 'under 50 ms')
-  row('the same, in processor time', ms(longest), 'under 50 ms')
   row(`time between frames meanwhile (median, 95 %, longest)`, [0.5, 0.95, 1].map((part) => ms(frames[Math.ceil(frames.length * part) - 1])).join(', '), '17 ms')
   await context.close()
 
