@@ -362,7 +362,7 @@ fn a_reader_may_leave() {
 fn doctor_says_what_is_wrong() {
     let home = Home::new();
     // Whether this machine has an agent must not matter.
-    let agents = "[claude]\nprogram = \"/nowhere/claude\"\n";
+    let agents = "[claude]\nprogram = \"/nowhere/claude\"\n[codex]\nprogram = \"/nowhere/codex\"\n";
     let config = |port: u16| fs::write(home.0.path().join("config.toml"), format!("port = {port}\n{agents}")).unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
