@@ -58,13 +58,12 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
         if code && lines > MAX_LINES {
             wrong.push(format!("{name} has {lines} lines; split it (at most {MAX_LINES})"));
         }
-        // This names what it looks for; recordings, and what came of them, name places on machines that were made up for them.
-        let recorded = path.components().any(|part| part.as_os_str() == "transcripts")
-            || path.extension().is_some_and(|extension| extension == "snap");
-        if path.ends_with("xtask/src/tidy.rs") || recorded {
-            continue;
+        if path.ends_with("xtask/src/tidy.rs") {
+            continue; // it names what it looks for
         }
         for (number, line) in (1..).zip(text.lines()) {
+            // What stands for a home in recordings is nobody's.
+            let line = &line.replace("/home/user", "");
             if line.contains("\"resolved\": \"http") || places.iter().any(|place| names_a_home(line, place)) {
                 wrong.push(format!("{name}:{number} names a place on somebody's machine or a download address"));
             }

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use turnloom_core::id::SessionId;
+use turnloom_core::runtime::StartFailure;
 
 use super::Workshop;
 use crate::process::{Launch, Line};
@@ -177,6 +178,54 @@ async fn ask_version(program: &Path, environment: Environment, workshop: &Worksh
         Line::TooLong { .. } => None,
     });
     text.filter(|_| exit.code == Some(0)).ok_or_else(|| super::describe(&exit))
+}
+
+/// What must be known of a program to say what is wrong with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    pub name: &'static str,
+    pub oldest: (u32, u32, u32),
+    /// How to get it.
+    pub install: &'static str,
+    /// How to get a newer one.
+    pub update: &'static str,
+}
+
+impl Wanted {
+    /// The program and its version, if it is one that can be driven.
+    pub async fn check(
+        &self,
+        found: Option<PathBuf>,
+        config: &ProgramConfig,
+        versions: &Versions,
+        environment: &Environment,
+        workshop: &Workshop,
+    ) -> Result<(PathBuf, String), StartFailure> {
+        let Wanted { name, oldest, install, update } = *self;
+        let failure = |message: String, code: &str, fix: &str| StartFailure {
+            message,
+            code: code.to_owned(),
+            fix: Some(fix.to_owned()),
+        };
+        let Some(program) = found else {
+            let message = match &config.program {
+                Some(program) => format!("{name} is not at {}", program.display()),
+                None => format!("{name} is not installed"),
+            };
+            return Err(failure(message, "agent_not_found", install));
+        };
+        let version = versions.of(&program, environment.clone(), workshop).await.map_err(|error| {
+            failure(format!("{} does not run: {error}", program.display()), "agent_not_executable", install)
+        })?;
+        match version_numbers(&version) {
+            Some(numbers) if numbers >= oldest => Ok((program, version)),
+            _ => {
+                let (major, minor, patch) = oldest;
+                let message = format!("{version} is too old; {name} {major}.{minor}.{patch} or newer is needed");
+                Err(failure(message, "agent_too_old", update))
+            }
+        }
+    }
 }
 
 /// The numbers in a version such as `2.1.325 (Claude Code)` or `codex-cli 0.166.0`.

@@ -8,7 +8,7 @@ use turnloom_core::runtime::claude::{CAPABILITIES, ClaudeProtocol, OLDEST, Optio
 use turnloom_core::runtime::{Beginning, Capabilities, Opening, StartFailure};
 
 use self::stored::Stored;
-use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, version_numbers};
+use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, Wanted};
 use super::{
     AdoptError, AgentInfo, Asking, Conversation, History, Running, Runtime, Starting, Workshop, start_failure,
 };
@@ -16,8 +16,12 @@ use crate::process::Launch;
 
 const ID: &str = "claude";
 const NAME: &str = "Claude Code";
-const INSTALL: &str =
-    "install it with `npm install -g @anthropic-ai/claude-code`, or set `program` below `[claude]` in config.toml";
+const WANTED: Wanted = Wanted {
+    name: NAME,
+    oldest: OLDEST,
+    install: "install it with `npm install -g @anthropic-ai/claude-code`, or set `program` below `[claude]` in config.toml",
+    update: "update it with `claude update` or npm",
+};
 
 /// What of the daemon's environment is meant for this program.
 const PASSED_ON: &[&str] = &[
@@ -67,29 +71,7 @@ impl Claude {
 
     /// The program and its version, if it is one that can be driven.
     async fn check(&self, environment: &Environment, workshop: &Workshop) -> Result<(PathBuf, String), StartFailure> {
-        let failure = |message: String, code: &str, fix: &str| StartFailure {
-            message,
-            code: code.to_owned(),
-            fix: Some(fix.to_owned()),
-        };
-        let Some(program) = self.find(environment) else {
-            let message = match &self.config.program {
-                Some(program) => format!("{NAME} is not at {}", program.display()),
-                None => format!("{NAME} is not installed"),
-            };
-            return Err(failure(message, "agent_not_found", INSTALL));
-        };
-        let version = self.versions.of(&program, environment.clone(), workshop).await.map_err(|error| {
-            failure(format!("{} does not run: {error}", program.display()), "agent_not_executable", INSTALL)
-        })?;
-        match version_numbers(&version) {
-            Some(numbers) if numbers >= OLDEST => Ok((program, version)),
-            _ => {
-                let (major, minor, patch) = OLDEST;
-                let message = format!("{NAME} {version} is too old; {major}.{minor}.{patch} or newer is needed");
-                Err(failure(message, "agent_too_old", "update it with `claude update` or npm"))
-            }
-        }
+        WANTED.check(self.find(environment), &self.config, &self.versions, environment, workshop).await
     }
 
     async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {

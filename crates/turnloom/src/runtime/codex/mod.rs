@@ -14,7 +14,7 @@ use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
 
 pub use self::exec::CodexExec;
 use self::hub::Hub;
-use super::program::{self, Environment, ProgramConfig, Versions, version_numbers};
+use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
 use super::{
     AdoptError, AgentInfo, Asking, Conversation, History, Running, Runtime, Starting, Workshop, start_failure,
 };
@@ -22,7 +22,12 @@ use crate::process::Launch;
 
 const ID: &str = "codex";
 const NAME: &str = "Codex";
-const INSTALL: &str = "install it with `npm install -g @openai/codex`, or set `program` below `[codex]` in config.toml";
+const WANTED: Wanted = Wanted {
+    name: NAME,
+    oldest: OLDEST,
+    install: "install it with `npm install -g @openai/codex`, or set `program` below `[codex]` in config.toml",
+    update: "update it with `npm install -g @openai/codex`",
+};
 
 /// What of the daemon's environment is meant for this program.
 const PASSED_ON: &[&str] = &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "OLLAMA_*", "OPENROUTER_API_KEY"];
@@ -200,29 +205,7 @@ impl Installed {
 
     /// The program and its version, if it is one that can be driven.
     async fn check(&self, environment: &Environment, workshop: &Workshop) -> Result<(PathBuf, String), StartFailure> {
-        let failure = |message: String, code: &str, fix: &str| StartFailure {
-            message,
-            code: code.to_owned(),
-            fix: Some(fix.to_owned()),
-        };
-        let Some(program) = self.find(environment) else {
-            let message = match &self.config.program {
-                Some(program) => format!("{NAME} is not at {}", program.display()),
-                None => format!("{NAME} is not installed"),
-            };
-            return Err(failure(message, "agent_not_found", INSTALL));
-        };
-        let version = self.versions.of(&program, environment.clone(), workshop).await.map_err(|error| {
-            failure(format!("{} does not run: {error}", program.display()), "agent_not_executable", INSTALL)
-        })?;
-        match version_numbers(&version) {
-            Some(numbers) if numbers >= OLDEST => Ok((program, version)),
-            _ => {
-                let (major, minor, patch) = OLDEST;
-                let message = format!("{version} is too old; {NAME} {major}.{minor}.{patch} or newer is needed");
-                Err(failure(message, "agent_too_old", "update it with `npm install -g @openai/codex`"))
-            }
-        }
+        WANTED.check(self.find(environment), &self.config, &self.versions, environment, workshop).await
     }
 
     async fn info(&self, id: &str, name: &str, capabilities: Capabilities, workshop: &Workshop) -> AgentInfo {
