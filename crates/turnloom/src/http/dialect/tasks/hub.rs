@@ -13,7 +13,7 @@ use turnloom_core::time::Timestamp;
 use crate::log::SessionRow;
 
 /// Starts and ends that are kept for readers that come back or fall behind.
-const RING: usize = 1_024;
+const RING: usize = 64;
 
 /// Positions are above the milliseconds of the start times this, so that those of an earlier daemon are never met again.
 const POSITIONS_PER_MILLISECOND: u64 = 1_000;
