@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use turnloom_scripted::{Options, Script, Server};
 
-use crate::support::{Client, Daemon, assert_lawful, eventually, of_kind, processes_of};
+use crate::support::{Client, Daemon, assert_lawful, eventually, of_kind, processes_of, processes_with};
 
 /// Where the programs are.
 pub(crate) fn agents() -> PathBuf {
@@ -98,13 +99,16 @@ impl Place {
 
     /// For Codex, with a home of its own.
     pub(crate) fn codex(script: &str) -> Self {
+        Self::codex_with(script, "")
+    }
+
+    /// With more settings of its provider, and of everything after it.
+    pub(crate) fn codex_with(script: &str, more: &str) -> Self {
         let model = Model::start(script);
         let url = model.server().url();
         let config = format!("[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n", codex_program().display());
         // Codex does not want its home below the folder for temporary files, which is where the tests have it.
         let place = Self::with(&config, &[("SCRIPTED_KEY", "dummy"), ("TMPDIR", "/var/tmp")], model);
-        let home = place.home.path().join(".codex");
-        std::fs::create_dir_all(&home).unwrap();
         let settings = format!(
             r#"
             model = "gpt-5.5"
@@ -116,11 +120,36 @@ impl Place {
             requires_openai_auth = false
             env_key = "SCRIPTED_KEY"
             request_max_retries = 0
-            stream_max_retries = 0
+            {more}
             "#
         );
-        std::fs::write(home.join("config.toml"), settings).unwrap();
+        place.configure_codex(&settings);
         place
+    }
+
+    /// Writes Codex's own settings.
+    pub(crate) fn configure_codex(&self, settings: &str) {
+        let home = self.home.path().join(".codex");
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("config.toml"), settings).unwrap();
+    }
+
+    /// Every process that was started for this place, the daemon and whatever has its name from elsewhere not among them.
+    pub(crate) fn agents(&self) -> Vec<u32> {
+        let mut found = processes_with(&format!("HOME={}", self.home.path().display()));
+        found.retain(|pid| environ(*pid).contains("TURNLOOM_SESSION="));
+        found
+    }
+
+    /// SIGKILL to all of them, and they are gone.
+    pub(crate) fn kill_agents(&self) {
+        let agents = self.agents();
+        assert!(!agents.is_empty(), "an agent runs");
+        for pid in &agents {
+            let pid = Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        eventually("they are gone", || agents.iter().all(|pid| environ(*pid).is_empty()).then_some(()));
     }
 
     pub(crate) fn with(config: &str, env: &[(&str, &str)], model: Model) -> Self {
@@ -153,6 +182,11 @@ impl Place {
         assert_eq!(answer.status, 201, "{}", answer.body);
         self.sessions.push(id.clone());
         id
+    }
+
+    /// A session that was removed is not looked after any more.
+    pub(crate) fn forget(&mut self, id: &str) {
+        self.sessions.retain(|known| known != id);
     }
 
     /// Takes a session that was made in another way into care.
@@ -219,12 +253,28 @@ impl Place {
             assert_lawful(&log);
             assert!(processes_of(id).is_empty(), "nothing of {id} is left");
         }
+        assert!(self.agents().is_empty(), "nothing at all is left");
+        // What a sandbox puts into a workspace has to go again: empty folders that make it look like something else.
+        for entry in std::fs::read_dir(self.dir()).unwrap().map(Result::unwrap) {
+            let stray = std::fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
+            assert!(!stray, "{} was left in the workspace", entry.path().display());
+        }
     }
 }
 
+fn environ(pid: u32) -> String {
+    String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()).into_owned()
+}
+
 /// What happened in one turn.
-#[derive(Debug)]
 pub(crate) struct Turn(pub(crate) Vec<Value>);
+
+/// A line for each event.
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|event| write!(f, "\n{:>4} {} {}", event["seq"], event["type"], event["data"]))
+    }
+}
 
 impl Turn {
     pub(crate) fn of_kind(&self, kind: &str) -> Vec<&Value> {
@@ -256,19 +306,19 @@ impl Turn {
     #[track_caller]
     pub(crate) fn only(&self, kind: &str) -> &Value {
         let found = self.of_kind(kind);
-        assert_eq!(found.len(), 1, "one {kind}: {:#?}", self.0);
+        assert_eq!(found.len(), 1, "one {kind}: {self:?}");
         &found[0]["data"]
     }
 
     #[track_caller]
     pub(crate) fn completed(self) -> Self {
-        assert_eq!(self.outcome(), "completed", "{:#?}", self.0);
+        assert_eq!(self.outcome(), "completed", "{self:?}");
         self
     }
 
     #[track_caller]
     pub(crate) fn failed(self, code: &str) -> Self {
-        assert_eq!(self.outcome(), "failed", "{:#?}", self.0);
+        assert_eq!(self.outcome(), "failed", "{self:?}");
         let error = self.only("error");
         assert_eq!(error["code"], code, "{error}");
         assert!(error["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{error}");

@@ -143,13 +143,17 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 
 /// Processes that carry a session's cookie.
 pub fn processes_of(session: &str) -> Vec<u32> {
-    let cookie = format!("TURNLOOM_SESSION={session}");
+    processes_with(&format!("TURNLOOM_SESSION={session}"))
+}
+
+/// Processes with this variable in their environment.
+pub fn processes_with(wanted: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| {
             let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environ.split(|byte| *byte == 0).any(|variable| variable == cookie.as_bytes())
+            environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         })
         .collect()
 }

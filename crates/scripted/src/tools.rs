@@ -119,8 +119,14 @@ fn in_code(asked: &Asked, name: &str, input: &Value) -> Option<Call> {
 }
 
 fn offered(asked: &Asked, name: &str, input: Input) -> Call {
-    let namespace = asked.tools.iter().find(|tool| tool.name == name).and_then(|tool| tool.namespace.clone());
-    Call { name: name.to_owned(), namespace, input }
+    if let Some(tool) = asked.tools.iter().find(|tool| tool.name == name) {
+        return Call { name: name.to_owned(), namespace: tool.namespace.clone(), input };
+    }
+    // What is not listed can be called all the same by who knows its namespace.
+    match name.split_once('.') {
+        Some((namespace, name)) => Call { name: name.to_owned(), namespace: Some(namespace.to_owned()), input },
+        None => Call { name: name.to_owned(), namespace: None, input },
+    }
 }
 
 fn options(question: &Question) -> Value {

@@ -117,8 +117,12 @@ impl Daemon {
             .map_err(Error::Thread)?;
         sweep_previous(&data, spawner.instance())?;
         let metrics = Arc::new(Metrics::default());
-        let workshop =
-            Workshop { spawner: spawner.clone(), tracker: tracker.clone(), max_line_bytes: config.max_line_bytes };
+        let workshop = Workshop {
+            spawner: spawner.clone(),
+            tracker: tracker.clone(),
+            max_line_bytes: config.max_line_bytes,
+            closing: CancellationToken::new(),
+        };
         let runtimes = Runtimes::new(vec![
             Box::new(Mock { program }),
             Box::new(Claude::new(config.claude.clone())),

@@ -122,7 +122,7 @@ fn before_the_first_word() {
 /// After any death the next message goes on with the same conversation.
 fn assert_goes_on(place: &Place, id: &str) {
     let turn = place.last_turn(id);
-    assert_eq!(turn.outcome(), "interrupted", "{:#?}", turn.0);
+    assert_eq!(turn.outcome(), "interrupted", "{turn:?}");
     let before = place.client().session(id)["provider_session_id"].clone();
     assert_eq!(place.turn(id, "still there").completed().text(), "Still here.");
     let log = place.client().log(id);

@@ -116,3 +116,9 @@ fn a_tool_in_a_namespace_is_called_there() {
     let call = call(&tool("tool = { name = 'ping' }"), &asked).expect("a call");
     assert_eq!(call.namespace.as_deref(), Some("mcp__demo"));
 }
+
+#[test]
+fn a_tool_that_is_not_listed_is_called_by_its_whole_name() {
+    let call = call(&tool("tool = { name = 'mcp__demo.ping' }"), &asked(Api::Openai, &[])).expect("a call");
+    assert_eq!((call.namespace.as_deref(), call.name.as_str()), (Some("mcp__demo"), "ping"));
+}

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, StartFailure};
 use turnloom_core::time::Timestamp;
@@ -43,6 +44,8 @@ pub struct Workshop {
     pub spawner: Spawner,
     pub tracker: TaskTracker,
     pub max_line_bytes: usize,
+    /// The sessions are gone; what they shared has to end.
+    pub closing: CancellationToken,
 }
 
 /// One kind of agent.

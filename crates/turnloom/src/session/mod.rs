@@ -177,6 +177,7 @@ impl Sessions {
         self.0.shutdown.cancel();
         self.0.tracker.close();
         self.0.tracker.wait().await;
+        self.0.workshop.closing.cancel();
     }
 
     async fn wake(&self, id: &SessionId) -> Result<mpsc::Sender<Request>, Error> {

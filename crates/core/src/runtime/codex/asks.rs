@@ -29,6 +29,7 @@ pub(super) struct Asks {
 struct Open {
     id: Id,
     thread_id: String,
+    item_id: Option<String>,
     kind: Kind,
 }
 
@@ -53,6 +54,12 @@ enum Kind {
     AskUser {
         prompts: Vec<String>,
     },
+}
+
+impl Open {
+    fn new(id: &Id, thread_id: &str, item_id: Option<&str>, kind: Kind) -> Self {
+        Self { id: id.clone(), thread_id: thread_id.to_owned(), item_id: item_id.map(str::to_owned), kind }
+    }
 }
 
 impl Asks {
@@ -121,7 +128,11 @@ impl CodexProtocol {
             options,
             ..PermissionRequest::default()
         };
-        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, Kind::Decision { rules }, out);
+        self.ask_permission(
+            Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision { rules }),
+            request,
+            out,
+        );
     }
 
     fn change_asked(&mut self, id: &Id, ask: &ChangeAsk, out: &mut Output) {
@@ -150,7 +161,7 @@ impl CodexProtocol {
             ..PermissionRequest::default()
         };
         let kind = Kind::Decision { rules: vec![(rule, json!("acceptForSession"))] };
-        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, kind, out);
+        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), kind), request, out);
     }
 
     fn grant_asked(&mut self, id: &Id, ask: GrantAsk, out: &mut Output) {
@@ -167,14 +178,14 @@ impl CodexProtocol {
             ..PermissionRequest::default()
         };
         let kind = Kind::Grant { permissions: ask.permissions };
-        self.ask_permission(id, &ask.thread_id, ask.item_id.as_deref(), request, kind, out);
+        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), kind), request, out);
     }
 
     fn input_asked(&mut self, id: &Id, ask: &InputAsk, out: &mut Output) {
         let questions = ask.questions.iter().map(forms::of_codex).collect();
         let ids = ask.questions.iter().map(|question| question.id.clone()).collect();
         let request = QuestionRequest { questions, ..QuestionRequest::default() };
-        self.ask_question(id, &ask.thread_id, ask.item_id.as_deref(), request, Kind::Input { ids }, out);
+        self.ask_question(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Input { ids }), request, out);
     }
 
     fn tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
@@ -189,24 +200,35 @@ impl CodexProtocol {
         }
         let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
         let request = QuestionRequest { questions, ..QuestionRequest::default() };
-        self.ask_question(id, &ask.thread_id, ask.call_id.as_deref(), request, Kind::AskUser { prompts }, out);
+        self.ask_question(
+            Open::new(id, &ask.thread_id, ask.call_id.as_deref(), Kind::AskUser { prompts }),
+            request,
+            out,
+        );
     }
 
     fn elicited(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
         // It does not say for which call; it is one of that server's.
-        let of_server = |kind: &ToolKind| matches!(kind, ToolKind::Mcp { server } if *server == ask.server_name);
-        let item_id = self.work(&ask.thread_id).and_then(|work| {
-            let call = work.tools.iter().find(|(_, tool)| of_server(&tool.kind));
-            call.map(|(item_id, _)| item_id.clone())
+        let call = self.work(&ask.thread_id).and_then(|work| {
+            work.tools.iter().find_map(|(item_id, call)| match &call.kind {
+                ToolKind::Mcp { server, tool } if *server == ask.server_name => Some((item_id.clone(), tool.clone())),
+                _ => None,
+            })
         });
+        let (item_id, called) = call.unzip();
         let meta = |name: &str| ask.meta.get(name);
         if meta("codex_approval_kind").and_then(Value::as_str) != Some("mcp_tool_call") {
             let (questions, fields) = forms::of_form(ask);
             let title = Some(format!("{}: {}", ask.server_name, ask.message));
             let request = QuestionRequest { questions, title, ..QuestionRequest::default() };
-            return self.ask_question(id, &ask.thread_id, item_id.as_deref(), request, Kind::Form { fields }, out);
+            return self.ask_question(
+                Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::Form { fields }),
+                request,
+                out,
+            );
         }
-        let tool = meta("tool_name").or(meta("tool")).and_then(Value::as_str).unwrap_or("tool");
+        let tool = meta("tool_name").or(meta("tool")).and_then(Value::as_str);
+        let tool = tool.or(called.as_deref()).unwrap_or("tool");
         let persist = meta("persist").and_then(Value::as_array).cloned().unwrap_or_default();
         let kept = |word: &str| persist.iter().any(|value| value.as_str() == Some(word));
         let mut rules = Vec::new();
@@ -228,65 +250,44 @@ impl CodexProtocol {
             options,
             ..PermissionRequest::default()
         };
-        self.ask_permission(id, &ask.thread_id, item_id.as_deref(), request, Kind::McpTool { rules }, out);
+        self.ask_permission(Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool { rules }), request, out);
     }
 
-    fn ask_permission(
-        &mut self,
-        id: &Id,
-        thread_id: &str,
-        item_id: Option<&str>,
-        request: PermissionRequest,
-        kind: Kind,
-        out: &mut Output,
-    ) {
-        let (subagent_id, tool_use_id) = self.place(thread_id, item_id, out);
+    fn ask_permission(&mut self, open: Open, request: PermissionRequest, out: &mut Output) {
+        let (subagent_id, tool_use_id) = self.place(&open, out);
+        self.hold(&open, true);
         let request = AskRequest::Permission(PermissionRequest { tool_use_id, ..request });
-        self.ask(id, thread_id, subagent_id, request, kind, out);
+        self.ask(open, subagent_id, request, out);
     }
 
-    fn ask_question(
-        &mut self,
-        id: &Id,
-        thread_id: &str,
-        item_id: Option<&str>,
-        request: QuestionRequest,
-        kind: Kind,
-        out: &mut Output,
-    ) {
-        let (subagent_id, tool_use_id) = self.place(thread_id, item_id, out);
+    fn ask_question(&mut self, open: Open, request: QuestionRequest, out: &mut Output) {
+        let (subagent_id, tool_use_id) = self.place(&open, out);
         let request = AskRequest::Question(QuestionRequest { tool_use_id, ..request });
-        self.ask(id, thread_id, subagent_id, request, kind, out);
+        self.ask(open, subagent_id, request, out);
     }
 
     /// Who asks, and about which tool call.
-    fn place(
-        &mut self,
-        thread_id: &str,
-        item_id: Option<&str>,
-        out: &mut Output,
-    ) -> (Option<SubagentId>, Option<ToolUseId>) {
-        let work = self.family.working(thread_id, out);
+    fn place(&mut self, open: &Open, out: &mut Output) -> (Option<SubagentId>, Option<ToolUseId>) {
+        let work = self.family.working(&open.thread_id, out);
         let work = work.unwrap_or(&mut self.main);
-        (work.owner.clone(), item_id.and_then(|item_id| work.tool_id(item_id)))
+        (work.owner.clone(), open.item_id.as_deref().and_then(|item_id| work.tool_id(item_id)))
     }
 
-    fn ask(
-        &mut self,
-        id: &Id,
-        thread_id: &str,
-        subagent_id: Option<SubagentId>,
-        request: AskRequest,
-        kind: Kind,
-        out: &mut Output,
-    ) {
-        let open = Open { id: id.clone(), thread_id: thread_id.to_owned(), kind };
+    /// A call that waits to be allowed does not run.
+    fn hold(&mut self, open: &Open, held: bool) {
+        let item_id = open.item_id.as_deref();
+        if let Some(tool) = item_id.and_then(|item_id| self.work(&open.thread_id)?.tools.get_mut(item_id)) {
+            tool.held = held;
+        }
+    }
+
+    fn ask(&mut self, open: Open, subagent_id: Option<SubagentId>, request: AskRequest, out: &mut Output) {
         if subagent_id.is_none() && self.turn.is_none() {
             // Nobody can be asked between turns.
             let (answer, _) = answer_of(&open.kind, &rejection(&open.kind));
-            return self.respond(id, answer, out);
+            return self.respond(&open.id, answer, out);
         }
-        let key = id.to_string();
+        let key = open.id.to_string();
         // After a new connection, what is open is asked again.
         if self.asks.open.insert(key.clone(), open).is_none() {
             out.report(Report::Ask { key, subagent_id, request });
@@ -297,6 +298,9 @@ impl CodexProtocol {
         let Some(open) = self.asks.open.remove(key) else { return };
         let (result, word) = answer_of(&open.kind, answer);
         self.respond(&open.id, result, out);
+        if matches!(answer, Answer::Permission { reply: PermissionReply::Once | PermissionReply::Always, .. }) {
+            self.hold(&open, false);
+        }
         // Codex has no place for a reason; the model shall hear it all the same.
         if let Some(word) = word
             && let Some(name) = self.work(&open.thread_id).and_then(|work| work.turn.clone())

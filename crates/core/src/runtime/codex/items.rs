@@ -31,7 +31,7 @@ impl Work {
             Item::CommandExecution(command) => self.command_started(command, out),
             Item::FileChange { id, changes, .. } => self.change_started(id, changes, out),
             Item::McpToolCall { id, server, tool, arguments, .. } => {
-                let kind = ToolKind::Mcp { server: server.clone() };
+                let kind = ToolKind::Mcp { server: server.clone(), tool: tool.clone() };
                 self.call_started(id, &format!("mcp__{server}__{tool}"), arguments.clone(), kind, out);
             }
             Item::DynamicToolCall { id, namespace, tool, arguments, .. } => {

@@ -174,6 +174,8 @@ impl CodexProtocol {
             )
         } else if error.message.contains("not found") || error.message.contains("no rollout") {
             ("conversation_not_found", "check the id; `turnloom adopt codex` lists the conversations there are")
+        } else if error.message.contains("load configuration") {
+            ("agent_config_invalid", "mend Codex's own settings where the message says, then send the message again")
         } else {
             ("agent_start_failed", "run `turnloom doctor`, then send the message again")
         };

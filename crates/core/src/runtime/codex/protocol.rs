@@ -8,7 +8,7 @@ use super::ignored::is_ignored;
 use super::settings::Settings;
 use super::threads::{Family, Stranger};
 use super::turn::Turn;
-use super::wire::{About, Item, Page, SteerTaken, ThreadGiven, TurnError, TurnGiven, TurnIs};
+use super::wire::{About, Item, Page, SteerTaken, Terminals, ThreadGiven, TurnError, TurnGiven, TurnIs};
 use super::work::Work;
 use crate::event::{ModelChoice, Origin, Outcome, TurnResult, WorkStatus};
 use crate::id::{MessageId, TurnId};
@@ -43,6 +43,11 @@ pub(super) enum Call {
     Rollback,
     ReadThread {
         thread_id: String,
+    },
+    /// What still runs after a turn was interrupted.
+    Terminals {
+        thread_id: String,
+        turn_id: String,
     },
     /// Whatever comes of it, nothing follows.
     Quiet,
@@ -188,6 +193,10 @@ impl CodexProtocol {
                 let thread = given.map(|given| given.thread).unwrap_or_default();
                 self.adopt(&thread_id, thread.agent_nickname, thread.parent_thread_id.as_deref(), out);
             }
+            Call::Terminals { thread_id, turn_id } => {
+                let listed = result.ok().and_then(|result| serde_json::from_str::<Terminals>(result).ok());
+                self.end_terminals(&thread_id, &turn_id, listed.unwrap_or_default(), out);
+            }
             Call::Quiet => {}
         }
     }
@@ -329,10 +338,25 @@ impl CodexProtocol {
         for id in self.asks.forget(thread_id) {
             self.peer.withdraw(&id);
         }
-        let processes = self.work(thread_id).map(|work| work.end_turn(status, out)).unwrap_or_default();
-        for process_id in processes {
-            // An interrupt leaves commands running; whoever stops a turn wants them stopped.
-            let params = serde_json::json!({ "threadId": thread_id, "processId": process_id });
+        let Some(work) = self.work(thread_id) else { return };
+        let turn_id = work.turn.clone().unwrap_or_default();
+        work.end_turn(status, out);
+        if status == "interrupted" {
+            // It leaves commands running, also such as it has not told of yet; whoever stops a turn wants them stopped.
+            let params = serde_json::json!({ "threadId": thread_id });
+            let call = Call::Terminals { thread_id: thread_id.to_owned(), turn_id };
+            self.call("thread/backgroundTerminals/list", params, call, out);
+        }
+    }
+
+    fn end_terminals(&mut self, thread_id: &str, turn_id: &str, listed: Terminals, out: &mut Output) {
+        for terminal in listed.data {
+            let Some(work) = self.work(thread_id) else { return };
+            if work.is_background(&terminal.item_id) {
+                continue;
+            }
+            work.settle((turn_id.to_owned(), terminal.item_id));
+            let params = serde_json::json!({ "threadId": thread_id, "processId": terminal.process_id });
             self.call("thread/backgroundTerminals/terminate", params, Call::Quiet, out);
         }
     }

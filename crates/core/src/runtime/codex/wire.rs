@@ -39,6 +39,8 @@ shapes! {
     TurnIs { thread_id: String, turn: Turn }
     SteerTaken { turn_id: String }
     Page { data: Vec<Value>, next_cursor: Option<String> }
+    Terminals { data: Vec<Terminal> }
+    Terminal { item_id: String, process_id: String }
     ItemIs { thread_id: String, turn_id: String, item: Value }
     /// A piece of text of an item.
     Piece { thread_id: String, item_id: String, delta: String, summary_index: u64 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::turn::Spending;
 use super::wire::Change;
-use crate::event::{BackgroundStarted, Event, PlanUpdated, Retracted, Thinking};
+use crate::event::{BackgroundStarted, Event, PlanUpdated, Retracted, Thinking, ToolResult};
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 use crate::runtime::{Output, Report, StreamedText, Voice};
 
@@ -49,13 +49,15 @@ pub(super) struct Compacting {
 pub(super) struct Tool {
     pub(super) id: ToolUseId,
     pub(super) kind: ToolKind,
+    /// A person was asked about it and has not allowed it.
+    pub(super) held: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum ToolKind {
     Command { process_id: Option<String>, script: String },
     Change { changes: Vec<Change> },
-    Mcp { server: String },
+    Mcp { server: String, tool: String },
     Other,
 }
 
@@ -84,23 +86,24 @@ impl Work {
         self.waiting = Some(block_id);
     }
 
-    /// Ends a turn. What it comes back with are processes that were not asked to go on and must be ended.
-    pub(super) fn end_turn(&mut self, status: &str, out: &mut Output) -> Vec<String> {
+    pub(super) fn end_turn(&mut self, status: &str, out: &mut Output) {
         let turn_id = self.turn.clone().unwrap_or_default();
         if status == "completed" {
             // What was streamed and never finished is not part of the conversation.
             self.take_back("Codex dropped this message", Some(Voice::Text), out);
         }
         self.touch(out);
-        let mut processes = Vec::new();
         for (item_id, tool) in std::mem::take(&mut self.tools) {
             let key = (turn_id.clone(), item_id.clone());
+            if tool.held {
+                let (tool_use_id, output) = (tool.id, "nobody allowed it".to_owned());
+                let denied = Some(true);
+                self.say(ToolResult { tool_use_id, output, is_error: true, denied, ..ToolResult::default() }, out);
+                self.settle(key);
+                continue;
+            }
             match tool.kind {
-                ToolKind::Command { process_id: Some(process_id), .. } if status == "interrupted" => {
-                    processes.push(process_id);
-                    self.settle(key);
-                }
-                ToolKind::Command { process_id: Some(_), script } => {
+                ToolKind::Command { process_id: Some(_), script } if status != "interrupted" => {
                     let background_id = BackgroundId::trusted(format!("{turn_id}:{item_id}"));
                     self.background.insert(key, background_id.clone());
                     let (tool_use_id, label) = (Some(tool.id), script);
@@ -112,7 +115,6 @@ impl Work {
             }
         }
         self.forget_turn();
-        processes
     }
 
     fn forget_turn(&mut self) {
@@ -123,7 +125,12 @@ impl Work {
         (self.turn, self.waiting, self.answer, self.compacting, self.plan) = (None, None, None, None, None);
     }
 
-    fn settle(&mut self, key: (String, String)) {
+    /// Whether a command was left running on purpose.
+    pub(super) fn is_background(&self, item_id: &str) -> bool {
+        self.background.keys().any(|(_, known)| known == item_id)
+    }
+
+    pub(super) fn settle(&mut self, key: (String, String)) {
         if self.settled.len() >= MAX_SETTLED {
             self.settled.pop_first();
         }
@@ -157,7 +164,7 @@ impl Work {
     /// Remembers a tool call under a name of its own.
     pub(super) fn open_tool(&mut self, item_id: &str, kind: ToolKind) -> ToolUseId {
         let id = ToolUseId::trusted(self.fresh_name(item_id));
-        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind });
+        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false });
         id
     }
 

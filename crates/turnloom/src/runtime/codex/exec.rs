@@ -7,6 +7,7 @@ use turnloom_core::id::SessionId;
 use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, ExecProtocol, Run, RunEnd};
 use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
 
+use super::placeholders::Placeholders;
 use super::{Installed, NAME};
 use crate::process::{Agent, InProcess, Launch, Line, Spawner};
 use crate::runtime::program::{self, Environment, ProgramConfig};
@@ -134,6 +135,7 @@ impl Runner {
             session: self.session.clone(),
             line_limit: self.line_limit,
         };
+        let placeholders = Placeholders::missing_in(&self.cwd);
         let mut agent = match self.spawner.spawn(launch).await {
             Ok(agent) => agent,
             Err(error) => {
@@ -175,6 +177,9 @@ impl Runner {
             }
         }
         let exit = handle.wait().await;
+        if exit.code != Some(0) {
+            placeholders.remove();
+        }
         let stderr = if exit.code == Some(0) { String::new() } else { describe(&exit) };
         (RunEnd { code: exit.code, stderr }, after)
     }

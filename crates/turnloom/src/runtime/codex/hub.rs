@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use turnloom_core::runtime;
 use turnloom_core::runtime::codex::{ClientId, Routed, Router};
 
+use super::placeholders::Placeholders;
 use crate::process::{Agent, InProcess, Line};
 use crate::runtime::{Workshop, describe};
 
@@ -19,8 +21,8 @@ const TO_HUB: usize = 256;
 const TO_CLIENT: usize = 8_192;
 /// How long the hub waits for a client that does not read before it goes on without it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often a server that nobody uses looks whether the daemon ends.
-const LOOK: Duration = Duration::from_millis(200);
+/// How long a server may take to end what its clients had running.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// A server that runs. A cheap handle.
 #[derive(Debug, Clone)]
@@ -50,8 +52,9 @@ impl Hub {
             server,
             router: Router::default(),
             clients: HashMap::new(),
+            workspaces: HashMap::new(),
             idle: Duration::from_secs(idle_seconds.max(1).into()),
-            tracker: workshop.tracker.clone(),
+            closing: workshop.closing.clone(),
         };
         workshop.tracker.spawn(task.run(heard));
         Self { said }
@@ -117,27 +120,37 @@ impl Drop for Client {
     }
 }
 
+fn hear(router: &mut Router, lines: &mut Vec<Line>, out: &mut Routed) {
+    for line in lines.drain(..) {
+        let line = match &line {
+            Line::Text(text) => runtime::Line::Text(text),
+            Line::TooLong { size, sha256, head } => runtime::Line::TooLong { size: *size, sha256, head },
+        };
+        router.from_server(line, out);
+    }
+}
+
 struct Task {
     server: Agent,
     router: Router,
     clients: HashMap<ClientId, mpsc::Sender<Inbox>>,
+    workspaces: HashMap<String, Placeholders>,
     /// How long it is kept without anybody.
     idle: Duration,
-    /// Closed when the daemon ends.
-    tracker: TaskTracker,
+    /// The daemon ends.
+    closing: CancellationToken,
 }
 
 impl Task {
     async fn run(mut self, mut heard: mpsc::Receiver<Said>) {
         let mut lines = Vec::new();
         let mut silent = false;
-        let mut alone = Duration::ZERO;
+        let mut alone = None;
         let exit = loop {
             let waiting = self.server.input.is_waiting();
-            let nobody = self.router.is_empty();
-            if !nobody {
-                alone = Duration::ZERO;
-            }
+            alone = self.router.is_empty().then(|| alone.unwrap_or_else(Instant::now));
+            let nobody = alone.is_some();
+            let until = alone.unwrap_or_else(Instant::now) + self.idle;
             let mut routed = Routed::default();
             tokio::select! {
                 said = heard.recv() => match said {
@@ -158,25 +171,15 @@ impl Task {
                 },
                 count = self.server.output.next_batch(&mut lines), if !silent => {
                     silent = count == 0;
-                    for line in lines.drain(..) {
-                        let line = match &line {
-                            Line::Text(text) => runtime::Line::Text(text),
-                            Line::TooLong { size, sha256, head } => runtime::Line::TooLong { size: *size, sha256, head },
-                        };
-                        self.router.from_server(line, &mut routed);
-                    }
+                    hear(&mut self.router, &mut lines, &mut routed);
                 }
                 written = self.server.input.flush(), if waiting => if let Err(error) = written {
                     tracing::debug!(%error, "the input of codex is broken");
                     self.server.input.close();
                 },
                 exit = self.server.handle.wait(), if silent => break Some(exit),
-                () = tokio::time::sleep(LOOK), if nobody => {
-                    alone += LOOK;
-                    if alone >= self.idle || self.tracker.is_closed() {
-                        break None;
-                    }
-                }
+                () = tokio::time::sleep_until(until), if nobody => break None,
+                () = self.closing.cancelled(), if nobody => break None,
             }
             self.pass_on(routed).await;
         };
@@ -194,6 +197,9 @@ impl Task {
 
     /// Ends a server that nobody uses: the end of its input is all it needs.
     async fn end(&mut self) -> String {
+        if tokio::time::timeout(SETTLE, self.settle()).await.is_err() {
+            tracing::warn!("codex did not end in time what its sessions had running");
+        }
         drop(self.server.input.flush().await);
         self.server.input.close();
         if tokio::time::timeout(PATIENCE, self.server.handle.wait()).await.is_err() {
@@ -201,6 +207,19 @@ impl Task {
             self.server.handle.wait().await;
         }
         "codex was not needed any more".to_owned()
+    }
+
+    /// Waits until whatever clients had running is ended.
+    async fn settle(&mut self) {
+        let mut lines = Vec::new();
+        while !self.router.is_settled() {
+            let mut routed = Routed::default();
+            if self.server.input.flush().await.is_err() || self.server.output.next_batch(&mut lines).await == 0 {
+                return;
+            }
+            hear(&mut self.router, &mut lines, &mut routed);
+            self.pass_on(routed).await;
+        }
     }
 
     async fn pass_on(&mut self, mut routed: Routed) {
@@ -228,6 +247,17 @@ impl Task {
     async fn deliver(&mut self, routed: Routed, code: i32) -> Vec<ClientId> {
         for reason in &routed.unreadable {
             tracing::warn!(%reason, "a line of codex could not be read");
+        }
+        for cwd in routed.entered {
+            self.workspaces.entry(cwd).or_insert_with_key(|cwd| Placeholders::missing_in(cwd.as_ref()));
+        }
+        for cwd in routed.deserted {
+            if let Some(placeholders) = self.workspaces.get(&cwd) {
+                placeholders.remove();
+            }
+            if !self.router.works_in(&cwd) {
+                self.workspaces.remove(&cwd);
+            }
         }
         let mut lost = Vec::new();
         // Neighbouring lines of one client are one write.

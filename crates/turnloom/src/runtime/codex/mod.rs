@@ -2,6 +2,7 @@
 
 mod exec;
 mod hub;
+mod placeholders;
 mod stored;
 
 use std::path::{Path, PathBuf};
@@ -46,11 +47,13 @@ const SETUP: &[&str] = &[
 pub struct Codex {
     installed: Installed,
     hubs: Mutex<Vec<(Option<PathBuf>, Hub)>>,
+    /// Servers are started one after the other, so that sessions that begin together share one.
+    starting: tokio::sync::Mutex<()>,
 }
 
 impl Codex {
     pub fn new(config: ProgramConfig) -> Self {
-        Self { installed: Installed::new(config), hubs: Mutex::default() }
+        Self { installed: Installed::new(config), hubs: Mutex::default(), starting: tokio::sync::Mutex::default() }
     }
 
     async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
@@ -74,6 +77,7 @@ impl Codex {
 
     /// The server of this home, started if there is none, or none any more.
     async fn shared(&self, home: Option<PathBuf>, workshop: &Workshop) -> Result<Hub, StartFailure> {
+        let _one_at_a_time = self.starting.lock().await;
         let known =
             self.lock().iter().find(|(known, hub)| *known == home && hub.is_alive()).map(|(_, hub)| hub.clone());
         if let Some(hub) = known {
@@ -85,10 +89,6 @@ impl Codex {
             .await?;
         let mut hubs = self.lock();
         hubs.retain(|(_, hub)| hub.is_alive());
-        // Somebody else may have been quicker; one server is enough, and the other ends by itself.
-        if let Some((_, other)) = hubs.iter().find(|(known, _)| *known == home) {
-            return Ok(other.clone());
-        }
         hubs.push((home, hub.clone()));
         Ok(hub)
     }
@@ -222,7 +222,10 @@ impl Installed {
         match self.check(&environment, workshop).await {
             Ok((_, version)) => {
                 info.version = Some(version.split_whitespace().last().unwrap_or(&version).to_owned());
-                if !has_login(&environment) {
+                if let Some(problem) = settings_problem(&environment) {
+                    info.problem = Some(problem);
+                    info.fix = Some("mend the file; no conversation can be opened before".to_owned());
+                } else if !has_login(&environment) {
                     info.problem = Some("there is neither a login nor a key".to_owned());
                     info.fix = Some("log in with `codex login`, or set OPENAI_API_KEY for the daemon".to_owned());
                 }
@@ -236,10 +239,22 @@ impl Installed {
     }
 }
 
+fn home_of(environment: &Environment) -> Option<PathBuf> {
+    environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")))
+}
+
+/// Why Codex could not read its own settings, if there are any.
+fn settings_problem(environment: &Environment) -> Option<String> {
+    let file = home_of(environment)?.join("config.toml");
+    let text = std::fs::read_to_string(&file).ok()?;
+    let error = text.parse::<toml::Table>().err()?;
+    Some(format!("{} is not TOML: {}", file.display(), error.message()))
+}
+
 /// A key in the environment, a login, or settings that may name a provider of their own.
 fn has_login(environment: &Environment) -> bool {
-    let home = environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")));
-    let stored = home.is_some_and(|home| ["auth.json", "config.toml"].iter().any(|file| home.join(file).is_file()));
+    let stored = home_of(environment)
+        .is_some_and(|home| ["auth.json", "config.toml"].iter().any(|file| home.join(file).is_file()));
     stored
         || ["OPENAI_API_KEY", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"].iter().any(|key| environment.get(key).is_some())
 }

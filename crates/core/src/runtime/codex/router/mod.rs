@@ -34,6 +34,10 @@ pub struct Routed {
     pub left: Vec<ClientId>,
     /// Lines of the server that could not be read, and why.
     pub unreadable: Vec<String>,
+    /// Directories in which a thread is going to work.
+    pub entered: Vec<String>,
+    /// Directories in which a command was ended by force, while nobody else is at work there.
+    pub deserted: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +61,7 @@ struct Thread {
     owner: ClientId,
     /// The turn that runs in it.
     turn: Option<String>,
+    cwd: Option<String>,
 }
 
 #[derive(Debug)]
@@ -74,10 +79,16 @@ enum Call {
         id: Id,
         /// It will bring a thread.
         opens: bool,
+        /// It tells the end of commands by force, in this directory.
+        deserts: Option<String>,
     },
     /// The router itself wants to know whose child this is.
     Parent {
         thread_id: String,
+    },
+    /// What a thread had running is being ended, in this directory.
+    Cleaning {
+        cwd: Option<String>,
     },
     Nobody,
 }
@@ -102,6 +113,8 @@ struct About<'a> {
     thread: Option<Named<'a>>,
     #[serde(borrow)]
     turn: Option<Named<'a>>,
+    #[serde(borrow)]
+    cwd: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -124,6 +137,11 @@ impl Router {
 
     pub fn is_empty(&self) -> bool {
         self.clients.is_empty()
+    }
+
+    /// Whether nothing is being ended any more. A server that goes before that leaves things behind: a command's sandbox in the workspace.
+    pub fn is_settled(&self) -> bool {
+        !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. }))
     }
 
     // ---- from the clients ----
@@ -171,11 +189,14 @@ impl Router {
                 }
                 Some(_) => {}
                 // It speaks before it is answered.
-                None => self.own(thread_id, client),
+                None => self.own(thread_id, client, None),
             }
         }
+        // They are listed when a turn was interrupted, which may already have ended them.
+        let ends = matches!(method, "thread/backgroundTerminals/list" | "thread/backgroundTerminals/terminate");
+        let deserts = about.thread_id.filter(|_| ends).and_then(|thread_id| self.threads.get(&*thread_id)?.cwd.clone());
         let params: Value = serde_json::from_str(params).unwrap_or_default();
-        self.call(Call::Client { client, id, opens }, method, &params, out);
+        self.call(Call::Client { client, id, opens, deserts }, method, &params, out);
     }
 
     fn greet(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
@@ -224,13 +245,13 @@ impl Router {
     }
 
     fn let_go(&mut self, thread_id: &str, out: &mut Routed) {
-        let turn = self.threads.remove(thread_id).and_then(|thread| thread.turn);
+        let (turn, cwd) = self.threads.remove(thread_id).map(|thread| (thread.turn, thread.cwd)).unwrap_or_default();
         if let Some(turn) = turn {
             let params = json!({ "threadId": thread_id, "turnId": turn });
             self.call(Call::Nobody, "turn/interrupt", &params, out);
         }
         let params = json!({ "threadId": thread_id });
-        self.call(Call::Nobody, "thread/backgroundTerminals/clean", &params, out);
+        self.call(Call::Cleaning { cwd }, "thread/backgroundTerminals/clean", &params, out);
         self.call(Call::Nobody, "thread/unsubscribe", &params, out);
         if self.forgotten.len() >= MAX_FORGOTTEN {
             self.forgotten.pop_front();
@@ -327,8 +348,8 @@ impl Router {
                     }
                 }
             }
-            Call::Client { client, id, opens } => {
-                let opened = result.as_ref().ok().filter(|_| opens).and_then(|result| named(result));
+            Call::Client { client, id, opens, deserts } => {
+                let opened = result.as_ref().ok().filter(|_| opens).and_then(|result| opened(result));
                 let here = self.clients.contains(&client);
                 if here {
                     let line = match result {
@@ -337,8 +358,9 @@ impl Router {
                     };
                     out.to_clients.push((client, line));
                 }
-                if let Some(thread_id) = opened {
-                    self.own(&thread_id, client);
+                if let Some((thread_id, cwd)) = opened {
+                    out.entered.extend(cwd.clone());
+                    self.own(&thread_id, client, cwd);
                     if here {
                         self.let_in(&thread_id, out);
                     } else {
@@ -346,21 +368,37 @@ impl Router {
                     }
                 }
                 self.settle_strangers(out);
+                self.desert(deserts, out);
             }
             Call::Parent { thread_id } => {
                 let parent = result.ok().and_then(parent_of);
                 self.parent_known(&thread_id, parent.as_deref(), out);
             }
+            Call::Cleaning { cwd } => self.desert(cwd, out),
             Call::Nobody => {}
         }
     }
 
     // ---- threads ----
 
-    fn own(&mut self, thread_id: &str, client: ClientId) {
+    fn own(&mut self, thread_id: &str, client: ClientId, cwd: Option<String>) {
         self.forgotten.retain(|known| known != thread_id);
-        let thread = self.threads.entry(thread_id.to_owned()).or_insert(Thread { owner: client, turn: None });
+        let thread =
+            self.threads.entry(thread_id.to_owned()).or_insert(Thread { owner: client, turn: None, cwd: None });
         thread.owner = client;
+        thread.cwd = cwd.or(thread.cwd.take());
+    }
+
+    /// Whether a thread works in this directory, or may begin to.
+    pub fn works_in(&self, cwd: &str) -> bool {
+        self.threads.values().any(|thread| thread.cwd.as_deref() == Some(cwd))
+    }
+
+    fn desert(&self, cwd: Option<String>, out: &mut Routed) {
+        let busy = |cwd: &String| {
+            self.threads.values().any(|thread| thread.turn.is_some() && thread.cwd.as_ref() == Some(cwd))
+        };
+        out.deserted.extend(cwd.filter(|cwd| !busy(cwd)));
     }
 
     fn whose(&self, thread_id: &str) -> Whose {
@@ -395,8 +433,9 @@ impl Router {
             return;
         }
         match parent.map(|parent| (parent, self.whose(parent))) {
-            Some((_, Whose::Of(client))) => {
-                self.own(thread_id, client);
+            Some((parent, Whose::Of(client))) => {
+                let cwd = self.threads.get(parent).and_then(|parent| parent.cwd.clone());
+                self.own(thread_id, client, cwd);
                 self.let_in(thread_id, out);
             }
             Some((_, Whose::Forgotten)) => self.forget(thread_id, out),
@@ -449,7 +488,7 @@ impl Router {
             }
         }
         out.left.extend(std::mem::take(&mut self.clients));
-        self.threads.clear();
+        out.deserted.extend(std::mem::take(&mut self.threads).into_values().filter_map(|thread| thread.cwd));
         self.asked.clear();
         self.strangers.clear();
         self.forgotten.clear();
@@ -464,9 +503,11 @@ enum Whose {
     Unknown,
 }
 
-fn named(result: &str) -> Option<String> {
+/// The thread that an answer brings, and where it works.
+fn opened(result: &str) -> Option<(String, Option<String>)> {
     let about: About<'_> = serde_json::from_str(result).ok()?;
-    about.thread.map(|thread| thread.id.into_owned()).filter(|id| !id.is_empty())
+    let id = about.thread.map(|thread| thread.id.into_owned()).filter(|id| !id.is_empty())?;
+    Some((id, about.cwd.map(Cow::into_owned)))
 }
 
 fn parent_of(result: &str) -> Option<String> {

@@ -251,11 +251,18 @@ fn an_interrupt_waits_for_nothing() {
     let command = json!({ "type": "commandExecution", "id": "c", "command": "sleep 9", "processId": "7", "status": "inProgress" });
     bench.tell("item/started", &json!({ "threadId": "t", "turnId": "u1", "item": command }));
     bench.complete("u1", "interrupted");
-    assert_eq!(bench.last("thread/backgroundTerminals/terminate")["params"]["processId"], "7");
+    // One of them was told of, the other one not yet.
+    let terminals = json!({ "data": [{ "itemId": "c", "processId": "7" }, { "itemId": "d", "processId": "8" }] });
+    bench.reply("thread/backgroundTerminals/list", &terminals);
+    let ended = |line: &&Value| line["method"] == "thread/backgroundTerminals/terminate";
+    let ended: Vec<_> = bench.wrote.iter().filter(ended).map(|line| line["params"]["processId"].clone()).collect();
+    assert_eq!(ended, ["7", "8"]);
     let before = bench.reports.len();
-    let ended =
-        json!({ "type": "commandExecution", "id": "c", "command": "sleep 9", "status": "failed", "exitCode": -1 });
-    bench.tell("item/completed", &json!({ "threadId": "t", "turnId": "u1", "item": ended }));
+    for id in ["c", "d"] {
+        let ended =
+            json!({ "type": "commandExecution", "id": id, "command": "sleep 9", "status": "failed", "exitCode": -1 });
+        bench.tell("item/completed", &json!({ "threadId": "t", "turnId": "u1", "item": ended }));
+    }
     assert_eq!(bench.reports.len(), before, "its end is known already");
 }
 

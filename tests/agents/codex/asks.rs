@@ -1,0 +1,301 @@
+//! Permissions, questions, tools of others: what an agent wants of a person.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use super::{free, session};
+use crate::place::Place;
+
+const RUN: &str = r#"
+    [[reply]]
+    name = "run"
+    when = { user = "run it" }
+    always = true
+    step = [{ run = "touch made.txt && echo made" }]
+    [[reply]]
+    when = { after = "run" }
+    always = true
+    step = [{ text = "That was it." }]
+"#;
+
+fn asking(script: &str) -> (Place, String) {
+    let mut place = Place::codex(script);
+    let id = place.session("codex", free("untrusted"));
+    (place, id)
+}
+
+#[test]
+fn a_command_is_allowed_once_and_asked_about_again() {
+    let (place, id) = asking(RUN);
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "Bash");
+    assert_eq!(ask["request"]["tool_input"]["command"], "touch made.txt && echo made");
+    assert!(place.file("made.txt").is_none());
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!((turn.tools(), turn.text().as_str()), (vec!["Bash"], "That was it."));
+    let result = turn.only("tool_result");
+    assert_eq!((&result["output"], &result["exit_code"]), (&json!("made\n"), &json!(0)));
+    assert!(place.file("made.txt").is_some());
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject" }));
+    assert_eq!(place.until_idle(&id).completed().only("tool_result")["denied"], true);
+    place.end();
+}
+
+#[test]
+fn a_command_is_refused_and_the_reason_is_read() {
+    let (place, id) = asking(
+        r#"
+        [[reply]]
+        name = "run"
+        when = { user = "run it" }
+        step = [{ run = "touch made.txt" }]
+        [[reply]]
+        when = { user = "not on a Sunday" }
+        step = [{ text = "Then on Monday." }]
+        [[reply]]
+        when = { after = "run" }
+        step = [{ text = "Why not?" }]
+        "#,
+    );
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject", "message": "not on a Sunday" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.only("tool_result")["denied"], true);
+    assert!(turn.text().ends_with("Then on Monday."), "{}", turn.text());
+    assert!(place.file("made.txt").is_none());
+    place.end();
+}
+
+#[test]
+fn a_command_is_refused_and_the_turn_ends() {
+    let (place, id) = asking(RUN);
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
+    let turn = place.until_idle(&id);
+    assert_eq!(turn.outcome(), "stopped");
+    assert_eq!(turn.only("tool_result")["denied"], true);
+    place.end();
+}
+
+#[test]
+fn a_command_is_allowed_for_the_session() {
+    let (place, id) = asking(RUN);
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    let options = ask["request"]["options"].as_array().unwrap();
+    let rule =
+        options.iter().filter_map(|option| option["rule"].as_str()).find(|rule| rule.ends_with("in this session"));
+    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule.expect("a rule for the session") }));
+    place.until_idle(&id).completed();
+    let again = place.turn(&id, "run it").completed();
+    assert!(again.of_kind("permission_request").is_empty(), "it is not asked again");
+    assert!(!place.home.path().join(".codex/rules").exists(), "a rule for the session is written nowhere");
+    place.end();
+}
+
+#[test]
+fn a_command_that_needs_nobody() {
+    let (place, id) = session(RUN);
+    let turn = place.turn(&id, "run it").completed();
+    assert!(turn.of_kind("permission_request").is_empty());
+    assert_eq!(turn.only("tool_result")["exit_code"], 0);
+    place.end();
+}
+
+const DYE: &str = r#"
+    [[reply]]
+    name = "edit"
+    when = { user = "dye it" }
+    always = true
+    step = [{ edit = { path = "cloth.txt", old = "undyed", new = "blue" } }]
+    [[reply]]
+    name = "write"
+    when = { user = "label it" }
+    step = [{ write = { path = "label.txt", text = "blue cloth\n" } }]
+    [[reply]]
+    when = { tool_result = "" }
+    always = true
+    step = [{ text = "That was it." }]
+"#;
+
+#[test]
+fn a_patch_is_shown_and_allowed() {
+    let (place, id) = asking(DYE);
+    std::fs::write(place.dir().join("cloth.txt"), "weft\nundyed\nwarp\n").unwrap();
+    place.say(&id, "dye it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "Edit");
+    assert!(ask["request"]["tool_input"]["diff"].as_str().unwrap().contains("-undyed\n+blue\n"), "{ask}");
+    assert_eq!(place.file("cloth.txt").as_deref(), Some("weft\nundyed\nwarp\n"), "nothing has happened yet");
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.only("tool_result")["diff"].as_str().unwrap().contains("-undyed\n+blue\n"));
+    assert_eq!(place.file("cloth.txt").as_deref(), Some("weft\nblue\nwarp\n"));
+    let diffs = turn.of_kind("diff_updated");
+    assert_eq!(diffs.len(), 1, "the same diff is not told twice: {diffs:#?}");
+    assert!(diffs[0]["data"]["files"][0]["path"].as_str().unwrap().ends_with("cloth.txt"));
+    place.end();
+}
+
+#[test]
+fn a_patch_is_refused() {
+    let (place, id) = asking(DYE);
+    place.say(&id, "label it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "reject" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.only("tool_result")["denied"], true);
+    assert!(place.file("label.txt").is_none());
+    place.end();
+}
+
+#[test]
+fn the_model_asks_a_question_of_its_own() {
+    let mut place = Place::codex(
+        r#"
+        [[reply]]
+        name = "ask"
+        when = { user = "weave" }
+        always = true
+        step = [{ ask = { question = "Which colour?", header = "Colour", options = ["Blue", "Green"] } }]
+        [[reply]]
+        when = { after = "ask" }
+        always = true
+        step = [{ text = "I heard: {{tool_result}}" }]
+        "#,
+    );
+    let id = place.session("codex", json!({ "mode": "plan" }));
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["questions"][0]["prompt"], "Which colour?");
+    place.answer(&id, &ask, &json!([["Green"]]));
+    assert!(place.until_idle(&id).completed().text().contains("Green"));
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    let path = format!("/api/sessions/{id}/questions/{}/reject", ask["ask_id"].as_str().unwrap());
+    assert_eq!(place.client().post(&path, &json!({})).status, 200);
+    assert!(!place.until_idle(&id).completed().text().contains("Green"));
+    place.end();
+}
+
+#[test]
+fn the_hosts_own_tool_asks_in_every_mode() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "ask"
+        when = { user = "weave" }
+        always = true
+        step = [{ tool = { name = "ask_user", input = { questions = [{ question = "How wide?", options = [{ label = "narrow" }, { label = "wide" }] }] } } }]
+        [[reply]]
+        when = { after = "ask" }
+        always = true
+        step = [{ text = "I heard: {{tool_result}}" }]
+        "#,
+    );
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["questions"][0]["prompt"], "How wide?");
+    place.answer(&id, &ask, &json!([["wide"]]));
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.text().contains("How wide?") && turn.text().contains("wide"), "{}", turn.text());
+    assert!(turn.only("tool_result")["is_error"] != true);
+    place.say(&id, "weave");
+    let ask = place.ask(&id);
+    let path = format!("/api/sessions/{id}/questions/{}/reject", ask["ask_id"].as_str().unwrap());
+    assert_eq!(place.client().post(&path, &json!({})).status, 200);
+    assert!(place.until_idle(&id).completed().text().contains("did not answer"));
+    place.end();
+}
+
+/// A whole MCP server with three tools: one that only reads, one that changes something, one that asks a person.
+const LOOM_SERVER: &str = r#"#!/bin/sh
+say() { printf '%s\n' "$1"; }
+text() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$2\"}]}}"; }
+tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":%s,"destructiveHint":%s}}' "$1" "$1" "$2" "$3"; }
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *'"method":"initialize"'*)
+        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"loom\",\"version\":\"1.0.0\"}}}" ;;
+    *'"method":"tools/list"'*)
+        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[$(tool look true false),$(tool cut false true),$(tool measure true false)]}}" ;;
+    *'"method":"tools/call"'*'"name":"look"'* | *'"name":"look"'*'"method":"tools/call"'*) text "$id" "three threads" ;;
+    *'"method":"tools/call"'*'"name":"cut"'* | *'"name":"cut"'*'"method":"tools/call"'*) text "$id" "cut" ;;
+    *'"method":"tools/call"'*'"name":"measure"'* | *'"name":"measure"'*'"method":"tools/call"'*)
+        call=$id
+        say '{"jsonrpc":"2.0","id":900,"method":"elicitation/create","params":{"message":"How wide is the loom?","requestedSchema":{"type":"object","properties":{"width":{"type":"string","title":"Width"}},"required":["width"]}}}'
+        read -r answer
+        width=$(printf '%s' "$answer" | sed -n 's/.*"width":"\([^"]*\)".*/\1/p')
+        text "$call" "it is ${width:-unknown}" ;;
+    *'"id":'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{}}" ;;
+    esac
+done
+"#;
+
+fn with_loom_server(script: &str) -> (Place, String) {
+    let mut place = Place::codex(script);
+    let program = place.home.path().join("loom-server");
+    std::fs::write(&program, LOOM_SERVER).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut params = free("on-request");
+    params["mcp_servers"] = json!({ "loom": { "command": program } });
+    let id = place.session("codex", params);
+    (place, id)
+}
+
+fn call(tool: &str) -> String {
+    format!(
+        "[[reply]]\nname = \"call\"\nwhen = {{ user = \"use it\" }}\nalways = true\nstep = [{{ tool = {{ name = \"mcp__loom.{tool}\", input = {{}} }} }}]\n\
+         [[reply]]\nwhen = {{ after = \"call\" }}\nalways = true\nstep = [{{ text = \"It says: {{{{tool_result}}}}\" }}]\n"
+    )
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_that_only_reads() {
+    let (place, id) = with_loom_server(&call("look"));
+    let turn = place.turn(&id, "use it").completed();
+    assert_eq!(turn.tools(), ["mcp__loom__look"]);
+    assert!(turn.only("tool_result")["output"].to_string().contains("three threads"), "{turn:?}");
+    assert!(turn.text().contains("three threads"));
+    place.end();
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_that_is_asked_about() {
+    let (place, id) = with_loom_server(&call("cut"));
+    place.say(&id, "use it");
+    let ask = place.ask(&id);
+    assert_eq!(ask["request"]["tool_name"], "mcp__loom__cut");
+    place.permit(&id, &ask, &json!({ "reply": "reject" }));
+    let turn = place.until_idle(&id).completed();
+    assert_eq!(turn.only("tool_result")["is_error"], true);
+    place.say(&id, "use it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "always" }));
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.text().contains("cut"), "{}", turn.text());
+    let again = place.turn(&id, "use it").completed();
+    assert!(again.of_kind("permission_request").is_empty(), "it is not asked again");
+    place.end();
+}
+
+#[test]
+fn an_mcp_server_asks_a_person() {
+    let (place, id) = with_loom_server(&call("measure"));
+    place.say(&id, "use it");
+    let ask = place.ask(&id);
+    let questions: &Value = &ask["request"]["questions"];
+    assert!(ask["title"].as_str().unwrap().contains("How wide is the loom?"), "{ask}");
+    assert_eq!(questions.as_array().unwrap().len(), 1);
+    place.answer(&id, &ask, &json!([["two metres"]]));
+    assert!(place.until_idle(&id).completed().text().contains("it is two metres"));
+    place.end();
+}

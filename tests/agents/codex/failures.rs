@@ -1,0 +1,122 @@
+//! What goes wrong, and how it is said.
+
+use serde_json::{Value, json};
+
+use super::{ECHO, free, session};
+use crate::place::{Model, Place};
+
+fn info(place: &Place) -> Value {
+    let agents = place.client().get("/api/agents").json();
+    agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "codex").unwrap().clone()
+}
+
+#[test]
+fn errors_of_the_model_have_codes_of_their_own() {
+    for (status, code, tried_again) in [
+        (401, "key_refused", true),
+        (429, "rate_limited", true),
+        (500, "model_error", true),
+        (400, "model_error", false),
+    ] {
+        let script = format!(
+            "[[reply]]\nwhen = {{ user = \"go on\" }}\nstep = [{{ text = \"Fine.\" }}]\n\
+             [[reply]]\nalways = true\nstep = [{{ error = {{ status = {status}, message = \"no\", retry_after = 1 }} }}]"
+        );
+        let mut place = Place::codex_with(&script, "stream_max_retries = 2");
+        let id = place.session("codex", free("never"));
+        let turn = place.turn(&id, "fail").failed(code);
+        let retries = turn.of_kind("status").iter().filter(|event| event["data"]["state"] == "retrying").count();
+        assert_eq!(retries > 0, tried_again, "{status}: {turn:?}");
+        assert_eq!(place.turn(&id, "go on").completed().text(), "Fine.");
+        place.end();
+    }
+}
+
+#[test]
+fn a_retry_that_works_is_no_error() {
+    let mut place = Place::codex_with(
+        r#"
+        [[reply]]
+        when = { user = "tell me" }
+        step = [{ error = { status = 500, message = "not now" } }]
+        [[reply]]
+        when = { user = "tell me" }
+        step = [{ text = "It broke off" }, { wait_ms = 100 }, { cut = true }]
+        [[reply]]
+        when = { user = "tell me" }
+        always = true
+        step = [{ text = "It is told to the end." }]
+        "#,
+        "stream_max_retries = 3",
+    );
+    let id = place.session("codex", free("never"));
+    let turn = place.turn(&id, "tell me").completed();
+    assert_eq!(turn.text(), "It is told to the end.");
+    assert!(turn.of_kind("error").is_empty());
+    assert!(!turn.of_kind("retracted").is_empty(), "what was streamed is taken back");
+    place.end();
+}
+
+#[test]
+fn nobody_is_logged_in() {
+    let model = Model::start(ECHO);
+    let config = format!("[codex]\nprogram = \"{}\"\n", crate::place::codex_program().display());
+    let mut place = Place::with(&config, &[("TMPDIR", "/var/tmp")], model);
+    let codex = info(&place);
+    assert_eq!(codex["version"], "0.166.0");
+    assert!(codex["problem"].as_str().unwrap().contains("neither a login nor a key"), "{codex}");
+    // A provider that wants a login, on loopback, so that nothing is asked elsewhere.
+    place.configure_codex(&format!(
+        "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}/v1\"\n\
+         wire_api = \"responses\"\nrequires_openai_auth = false\nenv_key = \"SCRIPTED_KEY\"\n",
+        place.model.server().url()
+    ));
+    let id = place.session("codex", free("never"));
+    place.turn(&id, "hello").failed("not_logged_in");
+    place.end();
+}
+
+#[test]
+fn its_settings_cannot_be_read() {
+    let (place, id) = session(ECHO);
+    let settings = std::fs::read_to_string(place.home.path().join(".codex/config.toml")).unwrap();
+    place.configure_codex("model = [this is not TOML");
+    place.turn(&id, "hello").failed("agent_config_invalid");
+    let codex = info(&place);
+    assert!(codex["problem"].as_str().unwrap().contains("config.toml"), "{codex}");
+    place.configure_codex(&settings);
+    place.turn(&id, "hello again").completed();
+    place.end();
+}
+
+#[test]
+fn the_program_is_missing() {
+    let mut place = Place::with("[codex]\nprogram = \"/nowhere/codex\"\n", &[], Model::start(ECHO));
+    let codex = info(&place);
+    assert_eq!(codex["installed"], false);
+    assert!(codex["fix"].as_str().unwrap().contains("npm install"), "{codex}");
+    for runtime in ["codex", "codex-exec"] {
+        let id = place.session(runtime, json!({}));
+        place.turn(&id, "hello").failed("agent_not_found");
+    }
+    place.end();
+}
+
+#[test]
+fn the_program_is_too_old_or_no_such_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (script, code) in
+        [("echo 'codex-cli 0.98.0'", "agent_too_old"), ("echo broken >&2; exit 3", "agent_not_executable")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("codex");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut place =
+            Place::with(&format!("[codex]\nprogram = \"{}\"\n", program.display()), &[], Model::start(ECHO));
+        assert!(info(&place)["problem"].is_string());
+        let id = place.session("codex", json!({}));
+        place.turn(&id, "hello").failed(code);
+        place.end();
+    }
+}

@@ -1,0 +1,47 @@
+//! Codex, the real program.
+
+mod asks;
+mod failures;
+mod history;
+mod stopping;
+mod talking;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::support::eventually;
+
+/// Every message is answered with its own words.
+const ECHO: &str = r#"
+    [[reply]]
+    when = { user = "" }
+    always = true
+    step = [{ text = "You said: {{user}}" }]
+"#;
+
+/// A place with one session in it that may do everything and asks nobody.
+fn session(script: &str) -> (Place, String) {
+    let mut place = Place::codex(script);
+    let id = place.session("codex", free("never"));
+    (place, id)
+}
+
+/// No sandbox, so that the tests do not depend on what the kernel allows.
+fn free(policy: &str) -> Value {
+    json!({ "approval_policy": policy, "sandbox": "danger-full-access" })
+}
+
+/// One process serves everybody. It may have others at work for a moment, which look like it before they are something else.
+fn one_server(place: &Place) {
+    let is_server = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"app-server"))
+    };
+    eventually("one server", || (place.agents().iter().filter(|pid| is_server(pid)).count() == 1).then_some(()));
+}
+
+/// What the model was sent last, as one text.
+fn last_conversation(place: &Place) -> String {
+    let seen = place.model.server().requests();
+    seen.iter().rev().find(|seen| seen.kind == Some(turnloom_scripted::Kind::Turn)).unwrap().heard.join("\n")
+}
