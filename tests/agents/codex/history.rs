@@ -93,6 +93,28 @@ fn a_stored_thread_is_found_and_adopted_with_its_history() {
 }
 
 #[test]
+fn a_name_and_an_archive_are_also_the_threads() {
+    let (place, id) = session(ECHO);
+    place.turn(&id, "remember the warp").completed();
+    let path = format!("/api/sessions/{id}");
+    assert_eq!(place.client().patch(&path, &json!({ "title": "The warp" })).status, 200);
+    let dir = place.dir().to_str().unwrap().to_owned();
+    let listed =
+        || place.client().get(&format!("/api/agents/codex/conversations?cwd={dir}")).json()["conversations"].clone();
+    assert_eq!(listed()[0]["title"], "The warp");
+    assert_eq!(of_kind(&place.client().log(&id), "session_updated").len(), 1, "Codex's echo of the name is no news");
+    assert_eq!(place.client().delete(&path).status, 200);
+    assert_eq!(listed(), json!([]), "it is put away there too");
+    assert_eq!(place.client().post(&format!("{path}/unarchive"), &json!({})).status, 200);
+    assert_eq!(listed()[0]["title"], "The warp");
+    place.turn(&id, "what was it").completed();
+    let log = place.client().log(&id);
+    assert_eq!(of_kind(&log, "session_ready").last().unwrap()["data"]["resumed"], true);
+    assert!(last_conversation(&place).contains("remember the warp"));
+    place.end();
+}
+
+#[test]
 fn a_thread_that_was_lost_is_said_to_be_lost() {
     let (mut place, id) = session(ECHO);
     place.turn(&id, "remember the warp").completed();

@@ -131,6 +131,9 @@ impl Machine {
             // The payload names the new one; who started it is its parent.
             started.parent_subagent_id = started.parent_subagent_id.take().or(subagent_id.take());
         }
+        if matches!(&event, Event::SessionUpdated(updated) if updated.title.as_ref() == Some(&self.state.title)) {
+            return; // The echo of a name that it was told.
+        }
         let objection = match &event {
             event if !may_say(event) => Some("this is not for an agent to say"),
             event => self.state.open.objection(event, subagent_id.as_ref()),

@@ -82,6 +82,30 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn history<'a>(&'a self, _id: &'a str, _workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
+
+    /// Whether the agent has names and a place for old ones in its own list, and wants to be [told](Self::tell).
+    fn mirrors(&self) -> bool {
+        false
+    }
+
+    /// Tells the agent what has become of a session with one of its conversations.
+    fn tell<'a>(
+        &'a self,
+        _id: &'a str,
+        _params: &'a serde_json::Value,
+        _news: &'a News,
+        _workshop: &'a Workshop,
+    ) -> Asking<'a, Result<(), AdoptError>> {
+        Box::pin(async { Err(AdoptError::Unsupported) })
+    }
+}
+
+/// What has become of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    Renamed(String),
+    Archived,
+    Unarchived,
 }
 
 /// A conversation that an agent has stored by itself.

@@ -4,6 +4,7 @@
 mod actor;
 mod adopt;
 mod create;
+mod mirror;
 mod wire;
 
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ pub use self::wire::{FellBehind, Until, Wire};
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
-use crate::runtime::{Runtimes, Workshop};
+use crate::runtime::{News, Runtimes, Workshop};
 
 /// Wishes that may wait for one session. More than this at once is a client gone wrong, and it is told so.
 const MAX_WAITING_WISHES: usize = 64;
@@ -128,6 +129,15 @@ impl Sessions {
 
     /// Grants or refuses a wish, waking the session if it rests. When this returns, the facts are durable.
     pub async fn wish(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
+        let news = News::of(&command.wish);
+        let reply = self.grant(id, command).await?;
+        if let Some(news) = news {
+            self.mirror(id, news).await;
+        }
+        Ok(reply)
+    }
+
+    async fn grant(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
         let mut command = command;
         loop {
             let actor = self.wake(id).await?;
@@ -153,7 +163,7 @@ impl Sessions {
 
     /// Removes a session, its facts and its blobs, once it has come to rest.
     pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
-        self.wish(id, Command { by, wish: turnloom_core::command::Wish::Archive }).await?;
+        self.grant(id, Command { by, wish: turnloom_core::command::Wish::Archive }).await?;
         let actor = self.lock().get(id).cloned();
         if let Some(actor) = actor {
             // An archived session leaves as soon as its agent has ended.

@@ -17,7 +17,7 @@ pub use self::exec::CodexExec;
 use self::hub::Hub;
 use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, Running, Runtime, Starting, Workshop, start_failure,
+    AdoptError, AgentInfo, Asking, Conversation, History, News, Running, Runtime, Starting, Workshop, start_failure,
 };
 use crate::process::Launch;
 
@@ -57,7 +57,7 @@ impl Codex {
     }
 
     async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
-        let home = opening.params.get("codex_home").and_then(Value::as_str).map(PathBuf::from);
+        let home = home_wanted(&opening.params);
         let own = opening.params.get("own_process").and_then(Value::as_bool) == Some(true);
         let agent = if own {
             let mut environment = self.installed.environment(home.as_deref())?;
@@ -159,12 +159,35 @@ impl Runtime for Codex {
         })
     }
 
+    fn mirrors(&self) -> bool {
+        true
+    }
+
+    fn tell<'a>(
+        &'a self,
+        id: &'a str,
+        params: &'a Value,
+        news: &'a News,
+        workshop: &'a Workshop,
+    ) -> Asking<'a, Result<(), AdoptError>> {
+        Box::pin(async move {
+            let hub = self.shared(home_wanted(params), workshop).await;
+            let hub = hub.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            stored::tell(&hub, id, news, workshop).await
+        })
+    }
+
     fn history<'a>(&'a self, id: &'a str, workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
         Box::pin(async move {
             let hub = self.shared(None, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
             stored::history(&hub, id, workshop).await
         })
     }
+}
+
+/// The home of Codex that a session wants.
+fn home_wanted(params: &Value) -> Option<PathBuf> {
+    params.get("codex_home").and_then(Value::as_str).map(PathBuf::from)
 }
 
 /// The program, wherever it is.

@@ -11,7 +11,7 @@ use turnloom_core::time::Timestamp;
 
 use super::hub::Hub;
 use crate::process::{Agent, Line};
-use crate::runtime::{AdoptError, Conversation, History, Workshop};
+use crate::runtime::{AdoptError, Conversation, History, News, Workshop};
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -61,6 +61,16 @@ pub(super) async fn history(hub: &Hub, id: &str, workshop: &Workshop) -> Result<
         }
     }
     Ok(History { conversation: conversation(thread), turns })
+}
+
+pub(super) async fn tell(hub: &Hub, id: &str, news: &News, workshop: &Workshop) -> Result<(), AdoptError> {
+    let mut caller = Caller::join(hub, workshop).await?;
+    let (method, params) = match news {
+        News::Renamed(title) => ("thread/name/set", json!({ "threadId": id, "name": title })),
+        News::Archived => ("thread/archive", json!({ "threadId": id })),
+        News::Unarchived => ("thread/unarchive", json!({ "threadId": id })),
+    };
+    caller.call(method, params).await.map(drop).map_err(AdoptError::Unreadable)
 }
 
 fn conversation(thread: StoredThread) -> Conversation {
