@@ -14,6 +14,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod both;
 mod claude;
 mod codex;
 mod place;

@@ -47,6 +47,7 @@ enum Kind {
     },
     Input {
         ids: Vec<String>,
+        prompts: Vec<String>,
     },
     Form {
         fields: Vec<Field>,
@@ -115,7 +116,7 @@ impl CodexProtocol {
         options.extend(
             rules.iter().map(|(rule, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule))),
         );
-        options.push(option(PermissionReply::Reject, "Do not allow", None));
+        options.push(option(PermissionReply::Reject, "Reject", None));
         let mut input = Map::new();
         input.insert("command".to_owned(), json!(script));
         input.extend(ask.cwd.as_ref().map(|cwd| ("cwd".to_owned(), json!(cwd))));
@@ -156,7 +157,7 @@ impl CodexProtocol {
             options: vec![
                 option(PermissionReply::Once, "Allow once", None),
                 option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
-                option(PermissionReply::Reject, "Do not allow", None),
+                option(PermissionReply::Reject, "Reject", None),
             ],
             ..PermissionRequest::default()
         };
@@ -173,7 +174,7 @@ impl CodexProtocol {
             options: vec![
                 option(PermissionReply::Once, "Allow for this turn", None),
                 option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
-                option(PermissionReply::Reject, "Do not allow", None),
+                option(PermissionReply::Reject, "Reject", None),
             ],
             ..PermissionRequest::default()
         };
@@ -182,10 +183,19 @@ impl CodexProtocol {
     }
 
     fn input_asked(&mut self, id: &Id, ask: &InputAsk, out: &mut Output) {
-        let questions = ask.questions.iter().map(forms::of_codex).collect();
+        let questions: Vec<_> = ask.questions.iter().map(forms::of_codex).collect();
+        let prompts: Vec<_> = questions.iter().map(|question| question.prompt.clone()).collect();
         let ids = ask.questions.iter().map(|question| question.id.clone()).collect();
+        // Codex has no item for this call; that the model made it is a fact all the same.
+        if let Some(item_id) = ask.item_id.as_deref().filter(|_| self.may_ask(&ask.thread_id))
+            && let Some(work) = self.working(&ask.thread_id, out)
+        {
+            let input = json!({ "questions": prompts });
+            work.call_started(item_id, "request_user_input", input, ToolKind::Other, out);
+        }
         let request = QuestionRequest { questions, ..QuestionRequest::default() };
-        self.ask_question(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Input { ids }), request, out);
+        let open = Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Input { ids, prompts });
+        self.ask_question(open, request, out);
     }
 
     fn tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
@@ -242,7 +252,7 @@ impl CodexProtocol {
             |(rule, _): &(String, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule));
         let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
         options.extend(rules.iter().map(always));
-        options.push(option(PermissionReply::Reject, "Do not allow", None));
+        options.push(option(PermissionReply::Reject, "Reject", None));
         let request = PermissionRequest {
             tool_name: format!("mcp__{}__{tool}", ask.server_name),
             tool_input: meta("tool_params").cloned().unwrap_or_default(),
@@ -281,9 +291,13 @@ impl CodexProtocol {
         }
     }
 
+    /// Nobody can be asked between turns.
+    fn may_ask(&self, thread_id: &str) -> bool {
+        self.turn.is_some() || !self.is_main(thread_id)
+    }
+
     fn ask(&mut self, open: Open, subagent_id: Option<SubagentId>, request: AskRequest, out: &mut Output) {
-        if subagent_id.is_none() && self.turn.is_none() {
-            // Nobody can be asked between turns.
+        if !self.may_ask(&open.thread_id) {
             let (answer, _) = answer_of(&open.kind, &rejection(&open.kind));
             return self.respond(&open.id, answer, out);
         }
@@ -300,6 +314,13 @@ impl CodexProtocol {
         self.respond(&open.id, result, out);
         if matches!(answer, Answer::Permission { reply: PermissionReply::Once | PermissionReply::Always, .. }) {
             self.hold(&open, false);
+        }
+        if let (Kind::Input { prompts, .. }, Some(item_id), Answer::Question { answers }) =
+            (&open.kind, &open.item_id, answer)
+            && let Some(work) = self.work(&open.thread_id)
+        {
+            let (said, answered) = forms::in_words(prompts, answers.as_deref());
+            work.call_completed(item_id, said, !answered, false, out);
         }
         // Codex has no place for a reason; the model shall hear it all the same.
         if let Some(word) = word
@@ -346,7 +367,7 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
         Answer::Question { answers } => {
             let answers = answers.as_deref();
             let result = match kind {
-                Kind::Input { ids } => forms::to_codex(ids, answers),
+                Kind::Input { ids, .. } => forms::to_codex(ids, answers),
                 Kind::Form { fields } => forms::to_form(fields, answers),
                 Kind::AskUser { prompts } => forms::to_tool(prompts, answers),
                 Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } => {
@@ -390,7 +411,7 @@ fn permission_of(kind: &Kind, reply: PermissionReply, rule: Option<&str>, stop: 
             };
             json!({ "action": action, "content": null, "_meta": kept.map(|kept| json!({ "persist": kept })) })
         }
-        Kind::Input { ids } => forms::to_codex(ids, None),
+        Kind::Input { ids, .. } => forms::to_codex(ids, None),
         Kind::Form { fields } => forms::to_form(fields, None),
         Kind::AskUser { prompts } => forms::to_tool(prompts, None),
     }

@@ -62,14 +62,19 @@ pub(super) fn of_tool(arguments: &Value) -> Vec<Question> {
     }
 }
 
-pub(super) fn to_tool(prompts: &[String], answers: Option<&[Vec<String>]>) -> Value {
-    let (text, success) = match answers {
+/// Questions and answers as a text, and whether there are answers.
+pub(super) fn in_words(prompts: &[String], answers: Option<&[Vec<String>]>) -> (String, bool) {
+    match answers {
         Some(answers) => {
             let line = |(prompt, answers): (&String, &Vec<String>)| format!("{prompt}\n{}", answers.join(", "));
             (prompts.iter().zip(answers).map(line).collect::<Vec<_>>().join("\n\n"), true)
         }
         None => ("The person did not answer.".to_owned(), false),
-    };
+    }
+}
+
+pub(super) fn to_tool(prompts: &[String], answers: Option<&[Vec<String>]>) -> Value {
+    let (text, success) = in_words(prompts, answers);
     json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": success })
 }
 

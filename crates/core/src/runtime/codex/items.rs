@@ -165,7 +165,7 @@ impl Work {
         }
     }
 
-    fn call_started(&mut self, item_id: &str, tool: &str, input: Value, kind: ToolKind, out: &mut Output) {
+    pub(super) fn call_started(&mut self, item_id: &str, tool: &str, input: Value, kind: ToolKind, out: &mut Output) {
         if !self.tools.contains_key(item_id) {
             self.touch(out);
             let tool_use_id = self.open_tool(item_id, kind);
@@ -174,7 +174,14 @@ impl Work {
         }
     }
 
-    fn call_completed(&mut self, item_id: &str, output: String, is_error: bool, denied: bool, out: &mut Output) {
+    pub(super) fn call_completed(
+        &mut self,
+        item_id: &str,
+        output: String,
+        is_error: bool,
+        denied: bool,
+        out: &mut Output,
+    ) {
         if let Some(tool) = self.tools.remove(item_id) {
             let denied = denied.then_some(true);
             self.say(ToolResult { tool_use_id: tool.id, output, is_error, denied, ..ToolResult::default() }, out);

@@ -49,12 +49,19 @@ impl Fold {
         let key = Key::Text(envelope.turn_id.clone(), thinking.block_id.to_string());
         let done = thinking.done == Some(true);
         let Some(path) = self.places.get(&key).cloned() else {
+            if done && thinking.text.is_empty() {
+                return;
+            }
             let fields = fields! { "text": thinking.text, "done": done, "ended_at": done.then_some(envelope.ts) };
             self.insert_as(envelope, key, |id| block::block(id, "thinking", envelope, fields));
             return;
         };
         if !thinking.text.is_empty() {
             self.change(Op::Append { path: path.clone(), field: "text".to_owned(), text: thinking.text.clone() });
+        }
+        // That something is thought is worth showing while it lasts; afterwards only what was thought is.
+        if done && self.root.find(&path).is_some_and(|block| block.text("text").is_empty()) {
+            return self.remove(&key);
         }
         if done {
             let mut fields = fields! { "done": true, "ended_at": envelope.ts };
