@@ -23,6 +23,7 @@ mod conversations;
 mod dialects;
 mod events;
 mod lifecycle;
+mod shared;
 mod snapshot;
 mod surfaces;
 mod tasks;

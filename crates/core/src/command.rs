@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::event::{Origin, Part, PermissionReply, QueueItem};
-use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
+use crate::shared;
 use crate::summary::AskKind;
 
 /// One wish of a client, and who the client is.
@@ -18,17 +19,53 @@ pub struct Command {
 
 #[derive(Debug, Clone)]
 pub enum Wish {
-    Send { message: Message, when: When },
-    Stop { turn_id: Option<TurnId> },
-    Answer { ask_id: AskId, answer: Answer },
-    Resume { provider_session_id: Option<String> },
-    Rollback { turns: usize, files: Files },
+    Send {
+        message: Message,
+        when: When,
+    },
+    Stop {
+        turn_id: Option<TurnId>,
+    },
+    Answer {
+        ask_id: AskId,
+        answer: Answer,
+    },
+    Resume {
+        provider_session_id: Option<String>,
+    },
+    Rollback {
+        turns: usize,
+        files: Files,
+    },
     Compact,
     Update(Update),
     Archive,
     Unarchive,
-    Unqueue { message_id: MessageId },
-    Reorder { order: Vec<MessageId> },
+    Unqueue {
+        message_id: MessageId,
+    },
+    Reorder {
+        order: Vec<MessageId>,
+    },
+    /// Change the shared state by a JSON Patch. An empty one changes nothing, and so reads it.
+    PatchState {
+        patch: Value,
+    },
+    CallBack(Callback),
+    /// The result of a tool that a client runs; `answer` is an interrupt's or a failure.
+    ToolResult {
+        tool_use_id: ToolUseId,
+        answer: Answer,
+    },
+}
+
+/// What a person did in a component that the agent shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Callback {
+    pub component_id: String,
+    /// What was pressed, in the component's own words.
+    pub action: String,
+    pub payload: Value,
 }
 
 /// What is to be changed of a session.
@@ -91,6 +128,10 @@ pub enum Answer {
     Interrupt {
         value: Value,
     },
+    /// The client could not run its tool, or will not.
+    ToolFailed {
+        output: Value,
+    },
 }
 
 /// What happens to the turn after an answer.
@@ -105,7 +146,7 @@ impl Answer {
         match self {
             Answer::Permission { .. } => AskKind::Permission,
             Answer::Question { .. } => AskKind::Question,
-            Answer::Interrupt { .. } => AskKind::Interrupt,
+            Answer::Interrupt { .. } | Answer::ToolFailed { .. } => AskKind::Interrupt,
         }
     }
 }
@@ -135,6 +176,15 @@ pub enum Reply {
     /// The wish is granted; the session's state tells the rest.
     Done,
     Queue(Vec<QueueItem>),
+    /// The shared state, and where the log last changed it.
+    State {
+        state: Value,
+        seq: Seq,
+    },
+    /// It is in the log, here.
+    Noted {
+        seq: Seq,
+    },
 }
 
 /// Why a wish was not granted. Nothing was changed.
@@ -162,6 +212,12 @@ pub enum Refusal {
     ShuttingDown,
     #[error("the queue is full ({0} messages); wait for a turn to end or remove one")]
     QueueFull(usize),
+    #[error("{0}")]
+    Patch(shared::Error),
+    #[error("there is no component {0:?} in this session")]
+    ComponentNotFound(String),
+    #[error("no call {0} waits for a client in this session")]
+    CallNotFound(ToolUseId),
 }
 
 impl Refusal {
@@ -179,6 +235,11 @@ impl Refusal {
             Refusal::AgentFailed { code, .. } => code,
             Refusal::ShuttingDown => "shutting_down",
             Refusal::QueueFull(_) => "queue_full",
+            Refusal::Patch(shared::Error::TestFailed { .. }) => "test_failed",
+            Refusal::Patch(shared::Error::DoesNotFit { .. } | shared::Error::Malformed(_)) => "invalid_patch",
+            Refusal::Patch(shared::Error::TooLarge) => "state_too_large",
+            Refusal::ComponentNotFound(_) => "component_not_found",
+            Refusal::CallNotFound(_) => "tool_call_not_found",
         }
     }
 }

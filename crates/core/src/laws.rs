@@ -50,6 +50,8 @@ struct Reader {
     closed_blocks: BTreeSet<(Option<TurnId>, BlockId)>,
     asks: BTreeMap<AskId, Option<SubagentId>>,
     settled: BTreeSet<AskId>,
+    /// Calls that wait for a client, and their asks.
+    client_calls: BTreeMap<AskId, ToolUseId>,
     subagents: BTreeMap<SubagentId, (bool, Option<SubagentId>)>,
     background: BTreeSet<BackgroundId>,
     compacting: bool,
@@ -152,6 +154,10 @@ impl Reader {
             }
             Event::ToolResult(result) => {
                 self.tools.remove(&result.tool_use_id);
+                let waits = self.client_calls.values().any(|call| *call == result.tool_use_id);
+                self.require(!waits, || {
+                    format!("tool {} has a result while a client is asked for it", result.tool_use_id)
+                });
             }
             Event::Delta(delta) => self.block(envelope, &delta.block_id, delta.done),
             Event::Thinking(thinking) => self.block(envelope, &thinking.block_id, thinking.done == Some(true)),
@@ -161,10 +167,18 @@ impl Reader {
             }
             Event::PermissionRequest(request) => self.asked(&request.ask_id, owner),
             Event::QuestionRequest(request) => self.asked(&request.ask_id, owner),
-            Event::Interrupt(request) => self.asked(&request.interrupt_id, owner),
+            Event::Interrupt(request) => {
+                self.asked(&request.interrupt_id, owner);
+                if let Some(call) = &request.tool_use_id {
+                    self.client_calls.insert(request.interrupt_id.clone(), call.clone());
+                }
+            }
             Event::PermissionResolved(resolved) => self.resolved(&resolved.ask_id),
             Event::QuestionResolved(resolved) => self.resolved(&resolved.ask_id),
-            Event::InterruptResolved(resolved) => self.resolved(&resolved.interrupt_id),
+            Event::InterruptResolved(resolved) => {
+                self.resolved(&resolved.interrupt_id);
+                self.client_calls.remove(&resolved.interrupt_id);
+            }
             Event::SubagentStarted(started) => {
                 let subagent = (started.background == Some(true), started.parent_subagent_id.clone());
                 let new = self.subagents.insert(started.subagent_id.clone(), subagent).is_none();

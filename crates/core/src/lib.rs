@@ -4,6 +4,7 @@
 //! time takes the time. Whatever touches the world is in the `turnloom` crate.
 
 pub mod blob;
+pub mod client_tools;
 pub mod command;
 pub mod dialect;
 pub mod event;
@@ -12,6 +13,7 @@ pub mod laws;
 pub mod replay;
 pub mod runtime;
 pub mod session;
+pub mod shared;
 pub mod summary;
 pub mod time;
 pub mod view;

@@ -72,6 +72,14 @@ pub struct PendingAsk {
     pub request: serde_json::Value,
 }
 
+impl PendingAsk {
+    /// The call that waits, when a client has to run a tool.
+    pub fn client_call(&self) -> Option<&str> {
+        let call = self.request.get("tool_use_id").and_then(serde_json::Value::as_str);
+        call.filter(|_| self.kind == AskKind::Interrupt)
+    }
+}
+
 /// What kind of answer an ask takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{Envelope, Event};
 use crate::id::Seq;
+use crate::shared;
 
 /// All of them, as the log has made them so far.
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ pub(super) struct Surface {
 impl Surfaces {
     /// The shared state; an empty object as long as nobody has said anything.
     pub(super) fn state(&self) -> Value {
-        if self.state.is_null() { json!({}) } else { self.state.clone() }
+        shared::document(&self.state)
     }
 
     pub(super) fn patched(&self) -> bool {
@@ -53,8 +54,9 @@ impl Surfaces {
             }
             Event::StateDelta(delta) => {
                 // A patch that does not fit changes nothing; the log keeps it.
-                let patch = serde_json::from_value::<json_patch::Patch>(delta.patch.clone());
-                self.patched = patch.is_ok_and(|patch| json_patch::patch(&mut self.state, &patch).is_ok());
+                let patched = shared::patched(&self.state, &delta.patch);
+                self.patched = patched.is_ok();
+                self.state = patched.unwrap_or_else(|_| self.state.take());
                 None
             }
             Event::ComponentUpdate(update) => {

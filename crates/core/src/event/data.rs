@@ -193,6 +193,8 @@ payloads! {
         pub is_file_read: Option<bool>,
         pub subagent_spawn: Option<bool>,
         pub subagent_name: Option<String>,
+        /// A client runs it, not the agent: an interrupt with the same `tool_use_id` follows.
+        pub client_tool: Option<bool>,
         /// The whole input, when what is in `input` had to be cut.
         pub blob: Option<BlobRef>,
     }
@@ -257,9 +259,25 @@ payloads! {
         pub by: String,
         pub reason: Option<String>,
     }
-    /// A component waits for a value from a person.
-    Interrupt { pub interrupt_id: AskId, pub component_name: String, pub props: Value, pub surface: Surface }
-    InterruptResolved { pub interrupt_id: AskId, pub value: Option<Value>, pub by: String, pub reason: Option<String> }
+    /// A component waits for a value from a person, or a call of a client's tool for its result.
+    Interrupt {
+        pub interrupt_id: AskId,
+        /// Of a tool: its name.
+        pub component_name: String,
+        /// Of a tool: its input.
+        pub props: Value,
+        pub surface: Surface,
+        /// The call that waits, when a client has to run a tool.
+        pub tool_use_id: Option<ToolUseId>,
+    }
+    InterruptResolved {
+        pub interrupt_id: AskId,
+        pub value: Option<Value>,
+        /// The client could not run its tool; `value` says why.
+        pub is_error: Option<bool>,
+        pub by: String,
+        pub reason: Option<String>,
+    }
 
     // ---- sub-agents and background ----
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::text::{StreamedText, Voice};
-use crate::command::{Answer, Files};
+use crate::command::{Answer, Callback, Files};
 use crate::event::{
     AgentUnparsed, EndReason, Event, Failure, Interrupt, ModelChoice, Origin, Outcome, Part, PermissionRequest,
     QuestionRequest, SlashCommand,
@@ -42,9 +42,13 @@ pub struct Capabilities {
     pub plan: bool,
     pub subagents: bool,
     pub background: bool,
+    /// Shows components, and hears what people do in them.
     pub components: bool,
+    /// Shares a state with its clients, and hears of their changes.
     pub state: bool,
     pub usage: bool,
+    /// Calls tools that clients run.
+    pub client_tools: bool,
     /// Puts files back as they were when turns are taken back.
     pub restore_files: bool,
     /// Has conversations of its own on this machine that can become sessions.
@@ -126,6 +130,12 @@ pub enum Order {
     Configure {
         settings: Map<String, Value>,
     },
+    /// A client changed the shared state, or the agent is new and does not know it. Only for those whose capabilities say so.
+    State {
+        state: Value,
+    },
+    /// Somebody did something in a component. Only for those whose capabilities say so.
+    Callback(Callback),
     /// Forget the last turns of the conversation.
     Rollback(RollbackOrder),
     /// Nothing more will be asked; end.

@@ -105,6 +105,7 @@ impl Machine {
         if self.shutting_down {
             return self.close_agent(at, out);
         }
+        self.tell_news(out);
         match self.errand.take() {
             Some((to, Errand::Resume(_))) => out.reply(to, Ok(Reply::Done)),
             Some((to, Errand::Rollback { order, by })) => {
@@ -163,6 +164,9 @@ impl Machine {
             if self.stop.is_some() {
                 return;
             }
+        }
+        if let Event::ToolResult(result) = &event {
+            self.settle_call(&result.tool_use_id, at, out);
         }
         self.emit_as(at, out, subagent_id, turn_id, event);
         if let Some((activity, label)) = activity {
@@ -233,7 +237,9 @@ impl Machine {
                 (QuestionRequest { ask_id: ask_id.clone(), ..request }.into(), "Waiting for your answer")
             }
             AskRequest::Interrupt(request) => {
-                (Interrupt { interrupt_id: ask_id.clone(), ..request }.into(), "Waiting for your input")
+                let waits =
+                    if request.tool_use_id.is_some() { "Waiting for a client" } else { "Waiting for your input" };
+                (Interrupt { interrupt_id: ask_id.clone(), ..request }.into(), waits)
             }
         };
         if !self.agent_in_turn() && !in_background {
@@ -321,6 +327,7 @@ impl Machine {
             let failure = Failure { message, code, retryable: true, fix };
             self.finish_turn(at, out, Outcome::Failed, None, Some(failure), None);
         }
+        self.unheard.clear();
         // What waits would only fail as well: it stays in the queue until the next message.
         self.paused = true;
         self.proceed(at, out);
@@ -352,7 +359,8 @@ impl Machine {
             Agent::Closing { .. } => {}
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the agent ended");
-        if (self.undelivered.is_some() || self.errand.is_some()) && !self.shutting_down {
+        let is_needed = self.undelivered.is_some() || self.errand.is_some() || !self.unheard.is_empty();
+        if is_needed && !self.shutting_down {
             self.start_agent(at, out);
         }
         self.proceed(at, out);

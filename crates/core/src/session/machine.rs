@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::open::Scope;
 use super::state::{Branch, Queued, State};
 use crate::blob::{self, Blob};
-use crate::command::{self, Command, Receipt, Reply};
+use crate::command::{self, Callback, Command, Receipt, Reply};
 use crate::event::{
     Activity, Delta, Done, Envelope, Event, Failure, Origin, Outcome, QueueAdded, QueueChanged, QueueState,
     SessionReady, Status, Steer, SteerState, TurnStarted, UserMessage,
@@ -130,6 +130,8 @@ pub struct Machine {
     pub(super) anchor: Option<String>,
     /// What the agent calls its open asks.
     pub(super) ask_keys: HashMap<AskId, String>,
+    /// What was done in components while no agent was there to hear it.
+    pub(super) unheard: Vec<Callback>,
     pub(super) shown: Option<(Activity, Option<String>)>,
     pub(super) shutting_down: bool,
     /// The agent could not be started, so the queue waits for a person.
@@ -201,6 +203,7 @@ impl Machine {
             errand: None,
             anchor: None,
             ask_keys: HashMap::new(),
+            unheard: Vec::new(),
             shown: None,
             shutting_down: false,
             paused: false,

@@ -4,6 +4,7 @@
 //! outlive the process: the agent that runs, who waits for a reply, which deadline is next. Nothing here waits, reads a clock or writes.
 
 mod agent;
+mod clients;
 mod ending;
 mod machine;
 mod open;

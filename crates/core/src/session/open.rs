@@ -11,7 +11,7 @@ use crate::id::{AskId, BackgroundId, BlockId, SubagentId, ToolUseId};
 use crate::summary::{AskKind, PendingAsk};
 
 /// Who opened something: the agent itself, or one of its sub-agents.
-type Owner = Option<SubagentId>;
+pub(super) type Owner = Option<SubagentId>;
 
 #[derive(Debug, Default)]
 pub(super) struct OpenWork {
@@ -304,6 +304,8 @@ pub(super) fn unanswered(ask: &OpenAsk, reason: &str) -> Event {
         }
         .into(),
         AskKind::Question => QuestionResolved { ask_id, answers: None, rejected: Some(true), by, reason }.into(),
-        AskKind::Interrupt => InterruptResolved { interrupt_id: ask_id, value: None, by, reason }.into(),
+        AskKind::Interrupt => {
+            InterruptResolved { interrupt_id: ask_id, value: None, is_error: None, by, reason }.into()
+        }
     }
 }

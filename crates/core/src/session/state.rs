@@ -1,14 +1,15 @@
 //! A session as its log tells it. [`State::apply`] is total: whatever a log holds, it is folded without complaint.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
 use super::open::OpenWork;
 use crate::command::{Files, Receipt};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState, SteerState};
-use crate::id::{AskId, MessageId, Seq, TurnId};
+use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
+use crate::shared;
 use crate::summary::{SessionStatus, Summary};
 
 /// How much of a message a queue shows.
@@ -39,6 +40,13 @@ pub struct State {
     pub(super) steers: Vec<Queued>,
     pub(super) receipts: HashMap<MessageId, Receipt>,
     pub(super) settled: BTreeMap<AskId, Settled>,
+    /// What the agent and its clients share, and where it was last changed.
+    pub(super) shared: Value,
+    pub(super) shared_at: Seq,
+    /// Calls that waited for a client, or still do, and their asks.
+    pub(super) client_calls: BTreeMap<ToolUseId, AskId>,
+    /// The components that are shown.
+    pub(super) components: BTreeSet<String>,
     /// Ended turns that were not rolled back, with where each ended.
     turns: Vec<EndedTurn>,
     first_message: Option<MessageId>,
@@ -137,6 +145,22 @@ impl State {
                 }
             }
             Event::Forked(_) => self.branch(),
+            Event::StateSnapshot(snapshot) => {
+                (self.shared, self.shared_at) = (snapshot.state.clone(), envelope.seq);
+            }
+            Event::StateDelta(delta) => {
+                // One that does not fit changes nothing; the log keeps it.
+                if let Ok(state) = shared::patched(&self.shared, &delta.patch) {
+                    (self.shared, self.shared_at) = (state, envelope.seq);
+                }
+            }
+            Event::Interrupt(request) => {
+                if let Some(tool_use_id) = &request.tool_use_id {
+                    self.client_calls.insert(tool_use_id.clone(), request.interrupt_id.clone());
+                }
+            }
+            Event::ComponentUpdate(update) => drop(self.components.insert(update.component_id.clone())),
+            Event::ComponentRemove(removed) => drop(self.components.remove(&removed.component_id)),
             _ => self.apply_settled(envelope),
         }
     }
@@ -224,7 +248,12 @@ impl State {
                 (&resolved.ask_id, &resolved.by, if resolved.rejected == Some(true) { "rejected" } else { "answered" })
             }
             Event::InterruptResolved(resolved) => {
-                (&resolved.interrupt_id, &resolved.by, if resolved.value.is_some() { "answered" } else { "withdrawn" })
+                let how = match (&resolved.value, resolved.is_error) {
+                    (None, _) => "withdrawn",
+                    (Some(_), Some(true)) => "failed",
+                    (Some(_), _) => "answered",
+                };
+                (&resolved.interrupt_id, &resolved.by, how)
             }
             _ => return,
         };

@@ -1,5 +1,7 @@
 //! What clients wish, granted or refused. A refusal changes nothing.
 
+use serde_json::Value;
+
 use super::machine::{Agent, Errand, Machine, Output, Place, ReplyTo, Work};
 use super::state::Queued;
 use crate::command::{
@@ -32,6 +34,9 @@ impl Machine {
             Wish::Unarchive => Ok(Some(self.unarchive(by, at, out))),
             Wish::Unqueue { message_id } => self.unqueue(&message_id, at, out).map(Some),
             Wish::Reorder { order } => self.reorder(&order, at, out).map(Some),
+            Wish::PatchState { patch } => self.patch_state(patch, by, at, out).map(Some),
+            Wish::CallBack(callback) => self.call_back(callback, by, at, out).map(Some),
+            Wish::ToolResult { tool_use_id, answer } => self.tool_result(&tool_use_id, answer, &by, at, out).map(Some),
         };
         // `None`: the reply comes when the agent has done its part.
         if let Some(verdict) = verdict.transpose() {
@@ -102,7 +107,14 @@ impl Machine {
         None
     }
 
-    fn answer(&mut self, ask_id: &AskId, answer: Answer, by: &str, at: Timestamp, out: &mut Output) -> Verdict {
+    pub(super) fn answer(
+        &mut self,
+        ask_id: &AskId,
+        answer: Answer,
+        by: &str,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Verdict {
         let Some(ask) = self.state.open.asks.get(ask_id) else {
             let settled = self.state.settled.get(ask_id).cloned();
             return Err(settled.map_or_else(
@@ -112,6 +124,9 @@ impl Machine {
         };
         if ask.pending.kind != answer.kind() {
             return Err(Refusal::Invalid(format!("this ask takes {}", route_of(ask.pending.kind))));
+        }
+        if matches!(answer, Answer::ToolFailed { .. }) && ask.pending.client_call().is_none() {
+            return Err(Refusal::Invalid("this ask is not about a tool, so it cannot have failed".to_owned()));
         }
         if let Answer::Question { answers: Some(answers) } = &answer {
             let request: QuestionRequest = serde_json::from_value(ask.pending.request.clone()).unwrap_or_default();
@@ -144,10 +159,8 @@ impl Machine {
                 let rejected = answers.is_none().then_some(true);
                 QuestionResolved { ask_id: ask_id.clone(), answers, rejected, by: by.to_owned(), reason: None }.into()
             }
-            Answer::Interrupt { value } => {
-                InterruptResolved { interrupt_id: ask_id.clone(), value: Some(value), by: by.to_owned(), reason: None }
-                    .into()
-            }
+            Answer::Interrupt { value } => interrupt_resolved(&ask_id, value, None, by),
+            Answer::ToolFailed { output } => interrupt_resolved(&ask_id, output, Some(true), by),
         };
         let owner = ask.owner.clone();
         let turn_id = self.turn_of(owner.as_ref());
@@ -244,13 +257,19 @@ impl Machine {
     }
 
     fn update(&mut self, update: Update, by: &str, at: Timestamp, out: &mut Output) -> Verdict {
-        let Update { title, model, mode, settings } = update;
+        let Update { title, model, mode, mut settings } = update;
         if model.is_some() && !self.setup.capabilities.set_model {
             return Err(Refusal::Unsupported { what: "change its model" });
         }
         if mode.is_some() && !self.setup.capabilities.set_mode {
             return Err(Refusal::Unsupported { what: "change its mode" });
         }
+        self.check_tools(&settings)?;
+        // What is said again, and an empty list of what was never given, change nothing.
+        settings.retain(|name, value| match self.state.settings.get(name) {
+            Some(known) => known != value,
+            None => value.as_array().is_none_or(|list| !list.is_empty()) || self.setup.params.get(name).is_some(),
+        });
         let by = by.to_owned();
         let told = matches!(self.agent, Agent::Ready { .. });
         if let Some(title) = title.filter(|title| *title != self.state.title) {
@@ -327,7 +346,7 @@ impl Machine {
         Reply::Queue(self.state.queue_items())
     }
 
-    fn must_be_open(&self) -> Result<(), Refusal> {
+    pub(super) fn must_be_open(&self) -> Result<(), Refusal> {
         match () {
             () if self.shutting_down => Err(Refusal::ShuttingDown),
             () if self.state.archived => Err(Refusal::Archived),
@@ -335,6 +354,11 @@ impl Machine {
             () => Ok(()),
         }
     }
+}
+
+fn interrupt_resolved(ask_id: &AskId, value: Value, is_error: Option<bool>, by: &str) -> Event {
+    let (interrupt_id, value, by) = (ask_id.clone(), Some(value), by.to_owned());
+    InterruptResolved { interrupt_id, value, is_error, by, reason: None }.into()
 }
 
 /// The rule that an answer stores. Only what was offered can be chosen.

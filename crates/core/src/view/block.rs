@@ -41,6 +41,7 @@ pub(super) fn tool(id: &str, envelope: &Envelope, start: &ToolStart) -> Node {
         "pattern": start.pattern,
         "is_file_read": start.is_file_read,
         "subagent_name": start.subagent_name,
+        "client_tool": start.client_tool,
         "status": "running",
         "summary": summary::running(start),
     };
@@ -91,6 +92,7 @@ pub(super) fn interrupt(id: &str, envelope: &Envelope, request: &Interrupt) -> N
     let fields = fields! {
         "ask_id": request.interrupt_id,
         "component_name": request.component_name,
+        "tool_use_id": request.tool_use_id,
         "props": request.props,
         "surface": request.surface,
         "state": "pending",

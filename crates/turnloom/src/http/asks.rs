@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, Reply, Wish};
 use turnloom_core::event::PermissionReply;
-use turnloom_core::id::{AskId, Seq, SessionId};
+use turnloom_core::id::{AskId, Seq, SessionId, ToolUseId};
 use turnloom_core::summary::PendingAsk;
 
 use super::App;
@@ -146,6 +146,47 @@ pub(super) async fn interrupt(
     answer(&app, &id, ask_id, Answer::Interrupt { value }, by).await
 }
 
+/// The call a path names.
+pub(super) struct Call(ToolUseId);
+
+#[derive(Deserialize)]
+struct CallPath {
+    tool_use_id: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Call {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // Agents choose these names, so any text may be one.
+        let axum::extract::Path(CallPath { tool_use_id }) = path(parts, state).await?;
+        Ok(Call(ToolUseId::trusted(tool_use_id)))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolResult {
+    /// What the tool gave: any JSON.
+    output: serde_json::Value,
+    /// The tool failed, or will not be run; `output` says why.
+    #[serde(default)]
+    is_error: bool,
+}
+
+pub(super) async fn tool_result(
+    State(app): State<App>,
+    Session(id): Session,
+    Call(tool_use_id): Call,
+    Client(by): Client,
+    Body(ToolResult { output, is_error }): Body<ToolResult>,
+) -> Result<Json<Resolved>, Problem> {
+    let answer = if is_error { Answer::ToolFailed { output } } else { Answer::Interrupt { value: output } };
+    let reply = app.sessions.wish(&id, Command { by, wish: Wish::ToolResult { tool_use_id, answer } }).await?;
+    let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("a result")) };
+    Ok(Json(Resolved { resolved: true, seq }))
+}
+
 pub(super) async fn answer(
     app: &App,
     id: &SessionId,
@@ -155,8 +196,11 @@ pub(super) async fn answer(
 ) -> Result<Json<Resolved>, Problem> {
     match app.sessions.wish(id, Command { by, wish: Wish::Answer { ask_id, answer } }).await? {
         Reply::Resolved { seq } => Ok(Json(Resolved { resolved: true, seq })),
-        Reply::Accepted(_) | Reply::Stopped { .. } | Reply::Done | Reply::Queue(_) => {
-            Ok(Json(Resolved { resolved: false, seq: Seq::ZERO }))
-        }
+        Reply::Accepted(_)
+        | Reply::Stopped { .. }
+        | Reply::Done
+        | Reply::Queue(_)
+        | Reply::State { .. }
+        | Reply::Noted { .. } => Ok(Json(Resolved { resolved: false, seq: Seq::ZERO })),
     }
 }

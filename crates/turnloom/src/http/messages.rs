@@ -133,10 +133,11 @@ pub(super) async fn accept(app: &App, id: &SessionId, by: String, send: Send) ->
     let (message, when) = send.check(app, &row.runtime)?;
     match app.sessions.wish(id, Command { by, wish: Wish::Send { message, when } }).await? {
         Reply::Accepted(receipt) => Ok(receipt),
-        Reply::Stopped { .. } | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => Err(Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            "a message was answered with something else",
-        )),
+        Reply::Stopped { .. }
+        | Reply::Resolved { .. }
+        | Reply::Done
+        | Reply::Queue(_)
+        | Reply::State { .. }
+        | Reply::Noted { .. } => Err(Problem::unexpected("a message")),
     }
 }

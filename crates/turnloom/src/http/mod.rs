@@ -5,6 +5,7 @@ mod access;
 mod asks;
 mod assets;
 mod blobs;
+mod components;
 mod conversations;
 mod dialect;
 mod docs;
@@ -15,6 +16,7 @@ mod messages;
 mod operations;
 mod problem;
 mod sessions;
+mod state;
 mod table;
 mod turns;
 mod views;
@@ -154,6 +156,7 @@ fn routes() -> Table {
         .group("Sessions", session_routes())
         .group("Events", event_routes())
         .group("Asks", ask_routes())
+        .group("Shared", shared_routes())
         .group("AI SDK", ai_sdk_routes())
         .group("AG-UI", ag_ui_routes())
         .group("Universal events", dialect::universal::routes())
@@ -303,6 +306,26 @@ fn ask_routes() -> Vec<Route> {
             .answers::<asks::Resolved>(200, "Settled by you"),
         post("/api/sessions/{id}/interrupt/{interrupt_id}", "Give the value that is waited for", asks::interrupt)
             .body::<asks::Value>()
+            .answers::<asks::Resolved>(200, "Settled by you"),
+    ]
+}
+
+fn shared_routes() -> Vec<Route> {
+    vec![
+        get("/api/sessions/{id}/state", "What the agent and its clients share", state::read)
+            .answers::<state::State>(200, "All of it"),
+        patch("/api/sessions/{id}/state", "Change it by a JSON Patch", state::patch)
+            .body::<state::StatePatch>()
+            .answers::<state::State>(200, "As it is now"),
+        post(
+            "/api/sessions/{id}/components/{component_id}/callback",
+            "Tell the agent what was done in a component",
+            components::call_back,
+        )
+        .body::<components::Callback>()
+        .answers::<components::Noted>(200, "It is in the log"),
+        post("/api/sessions/{id}/tool-results/{tool_use_id}", "Give the result of a client's tool", asks::tool_result)
+            .body::<asks::ToolResult>()
             .answers::<asks::Resolved>(200, "Settled by you"),
     ]
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use turnloom_core::command::Refusal;
+use turnloom_core::shared;
 
 use crate::{log, session};
 
@@ -56,6 +57,12 @@ impl Problem {
 
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
+    }
+
+    /// A session answered a wish with what answers another; nothing a client could do anything about.
+    pub fn unexpected(wish: &str) -> Self {
+        let detail = format!("{wish} was answered with something else");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
     #[must_use]
@@ -126,7 +133,12 @@ impl From<Refusal> for Problem {
             | Refusal::Ended
             | Refusal::NotQueued(_) => StatusCode::CONFLICT,
             Refusal::Unsupported { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Refusal::AskNotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::AskNotFound(_) | Refusal::ComponentNotFound(_) | Refusal::CallNotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::Patch(shared::Error::TestFailed { .. }) => StatusCode::CONFLICT,
+            Refusal::Patch(shared::Error::DoesNotFit { .. } | shared::Error::Malformed(_)) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            Refusal::Patch(shared::Error::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
             Refusal::AgentFailed { .. } => StatusCode::BAD_GATEWAY,
             Refusal::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,

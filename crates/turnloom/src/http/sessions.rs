@@ -98,7 +98,7 @@ pub(super) struct Create {
     /// Chosen by the client, so that a retry is safe; made by the daemon if absent.
     session_id: Option<String>,
     runtime: String,
-    /// `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, and what the runtime adds.
+    /// `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds.
     #[serde(default)]
     params: Map<String, Value>,
     /// A conversation that the agent has stored: the session begins with what was said in it.
@@ -171,7 +171,7 @@ pub(super) struct Update {
     title: Option<String>,
     model: Option<String>,
     mode: Option<String>,
-    /// Parameters of the runtime that may change after creation.
+    /// Parameters that may change after creation: `client_tools`, and those of the runtime.
     #[serde(default)]
     settings: serde_json::Map<String, serde_json::Value>,
 }
@@ -372,8 +372,11 @@ pub(super) async fn unqueue(
 async fn change_queue(app: &App, id: &SessionId, by: String, wish: Wish) -> Result<Json<Queue>, Problem> {
     match app.sessions.wish(id, Command { by, wish }).await? {
         Reply::Queue(queue) => Ok(Json(Queue { queue })),
-        Reply::Accepted(_) | Reply::Stopped { .. } | Reply::Resolved { .. } | Reply::Done => {
-            Ok(Json(Queue { queue: Vec::new() }))
-        }
+        Reply::Accepted(_)
+        | Reply::Stopped { .. }
+        | Reply::Resolved { .. }
+        | Reply::Done
+        | Reply::State { .. }
+        | Reply::Noted { .. } => Ok(Json(Queue { queue: Vec::new() })),
     }
 }

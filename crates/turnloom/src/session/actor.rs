@@ -360,6 +360,8 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         | Order::SetMode { .. }
         | Order::Compact { .. }
         | Order::Configure { .. }
+        | Order::State { .. }
+        | Order::Callback(_)
         | Order::Rollback(_)
         | Order::Close => return Ok(order),
     };

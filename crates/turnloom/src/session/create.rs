@@ -1,6 +1,8 @@
 //! New sessions: created, and forked from others.
 
 use serde_json::{Map, Value};
+use turnloom_core::client_tools;
+use turnloom_core::command::Refusal;
 use turnloom_core::event::{Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
 use turnloom_core::session::{Machine, Output, Setup, State};
@@ -10,7 +12,7 @@ use crate::log::{self, Created, ReadRange, SessionRow};
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] =
-    &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title"];
+    &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title", client_tools::GIVEN];
 
 /// How much of a log is read at a time.
 pub(super) const PAGE: usize = 4_096;
@@ -55,7 +57,7 @@ impl Sessions {
     pub async fn fork(&self, parent_id: &SessionId, fork: Fork) -> Result<SessionRow, Error> {
         let parent = self.row(parent_id).await?;
         if !self.runtime(&parent.runtime)?.capabilities().fork {
-            return Err(turnloom_core::command::Refusal::Unsupported { what: "fork" }.into());
+            return Err(Refusal::Unsupported { what: "fork" }.into());
         }
         let at = now();
         let mut ids = IdSource::seeded(seed());
@@ -139,7 +141,9 @@ impl Sessions {
         }
         let row = self.row(id).await?;
         let known = self.runtime(&row.runtime)?.settings();
-        match settings.keys().find(|name| !known.contains(&name.as_str())) {
+        // The session itself says what it thinks of these.
+        let changes = |name: &&String| known.contains(&name.as_str()) || *name == client_tools::GIVEN;
+        match settings.keys().find(|name| !changes(name)) {
             Some(name) if known.is_empty() => {
                 Err(Error::Invalid(format!("`settings.{name}` cannot be changed; {} has no settings", row.runtime)))
             }
@@ -163,6 +167,13 @@ impl Sessions {
             if params.get(name).is_some_and(|value| !value.is_string()) {
                 return Err(Error::Invalid(format!("`params.{name}` must be a string")));
             }
+        }
+        if let Some(tools) = params.get(client_tools::GIVEN) {
+            if !self.runtime(runtime)?.capabilities().client_tools {
+                return Err(Refusal::Unsupported { what: "call tools that clients run" }.into());
+            }
+            client_tools::read(tools)
+                .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::GIVEN)))?;
         }
         if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
             && !std::path::Path::new(cwd).is_dir()

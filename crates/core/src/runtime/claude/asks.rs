@@ -6,8 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Map, Value, json};
 
 use super::wire::{CanUseTool, Elicitation};
+use crate::client_tools::text_of;
 use crate::command::{AfterAnswer, Answer};
-use crate::event::{PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest};
+use crate::event::{
+    Interrupt, PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest,
+};
 use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::{AskRequest, Output, Report};
 
@@ -40,6 +43,19 @@ enum Open {
         id: Value,
         prompts: Vec<String>,
     },
+    /// A call of a tool that a client runs.
+    ClientTool {
+        id: Value,
+    },
+}
+
+/// A call of a tool that a client runs.
+#[derive(Debug)]
+pub(super) struct ClientCall<'a> {
+    pub(super) tool: &'a str,
+    pub(super) input: &'a Value,
+    pub(super) tool_use_id: Option<&'a str>,
+    pub(super) owner: Option<SubagentId>,
 }
 
 #[derive(Debug)]
@@ -119,6 +135,18 @@ impl Asks {
         out.report(Report::Ask { key, subagent_id: None, request });
     }
 
+    /// The agent calls a tool that a client runs.
+    pub(super) fn client_tool(&mut self, key: String, id: Value, call: ClientCall<'_>, out: &mut Output) {
+        self.open.insert(key.clone(), Open::ClientTool { id });
+        let request = AskRequest::Interrupt(Interrupt {
+            component_name: call.tool.to_owned(),
+            props: call.input.clone(),
+            tool_use_id: call.tool_use_id.map(ToolUseId::trusted),
+            ..Interrupt::default()
+        });
+        out.report(Report::Ask { key, subagent_id: call.owner, request });
+    }
+
     pub(super) fn withdrawn(&mut self, key: &str, out: &mut Output) {
         if let Some(open) = self.open.remove(key) {
             if let Open::Permission { call, .. } = open {
@@ -130,7 +158,11 @@ impl Asks {
 
     /// A call of a host's tool, by the id of its request, was called off.
     pub(super) fn call_withdrawn(&mut self, id: &Value, out: &mut Output) {
-        let found = self.open.iter().find(|(_, open)| matches!(open, Open::HostTool { id: known, .. } if known == id));
+        let is_it = |open: &Open| match open {
+            Open::HostTool { id: known, .. } | Open::ClientTool { id: known } => known == id,
+            Open::Permission { .. } | Open::Question { .. } | Open::Form { .. } => false,
+        };
+        let found = self.open.iter().find(|(_, open)| is_it(open));
         if let Some(key) = found.map(|(key, _)| key.clone()) {
             self.withdrawn(&key, out);
         }
@@ -171,6 +203,9 @@ impl Asks {
                 tool_answer(&id, &lines.collect::<Vec<_>>().join("\n"), false)
             }
             (Open::HostTool { id, .. }, _) => tool_answer(&id, DISMISSED, true),
+            (Open::ClientTool { id }, Answer::Interrupt { value }) => tool_answer(&id, &text_of(value), false),
+            (Open::ClientTool { id }, Answer::ToolFailed { output }) => tool_answer(&id, &text_of(output), true),
+            (Open::ClientTool { id }, _) => tool_answer(&id, DISMISSED, true),
             (Open::Permission { .. }, _) => deny(REJECTED, AfterAnswer::GoOn),
         })
     }

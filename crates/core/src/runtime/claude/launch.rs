@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::host_tools::{ASK_USER, SERVER};
+use super::host_tools::SERVER;
 use crate::runtime::{Beginning, Opening};
 
 /// Parameters of a session that only this runtime understands.
@@ -94,7 +94,8 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let texts = |name: &str| super::wire::texts(opening.params.get(name));
     let text = |name: &str| opening.params.get(name).and_then(Value::as_str);
     flag("--setting-sources", text("setting_sources").unwrap_or_default());
-    let mut allowed = vec![format!("mcp__{SERVER}__{ASK_USER}")];
+    // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
+    let mut allowed = vec![format!("mcp__{SERVER}")];
     allowed.extend(texts("allowed_tools"));
     flag("--allowedTools", &allowed.join(","));
     let mut disallowed = texts("disallowed_tools");

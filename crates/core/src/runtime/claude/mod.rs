@@ -4,6 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `protocol` | the conversation as a whole: handshake, orders, which line goes where |
+//! | `prompt` | messages to the program |
 //! | `turn` | when a turn begins and ends, which messages it covers, what it used |
 //! | `blocks` | text and thinking, streamed and final |
 //! | `tools` | tool calls and their results, to-do lists |
@@ -22,6 +23,7 @@ mod failure;
 mod history;
 mod host_tools;
 mod launch;
+mod prompt;
 mod protocol;
 mod recorded;
 mod tasks;
@@ -60,6 +62,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     components: false,
     state: false,
     usage: true,
+    client_tools: true,
     restore_files: true,
     adopt: true,
 };

@@ -9,8 +9,9 @@ use sha2::{Digest as _, Sha256};
 use super::asks::Asks;
 use super::blocks::Blocks;
 use super::failure::{self, ApiError};
-use super::host_tools;
+use super::host_tools::{self, Host};
 use super::launch::{self, Options};
+use super::prompt::{content_of, is_uuid, write_message};
 use super::tasks::Tasks;
 use super::tools::{Fate, Returned, Tools};
 use super::turn::Turn;
@@ -18,10 +19,11 @@ use super::wire::{
     ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, RateLimit, Said, StreamEvent,
     System, TurnResult,
 };
+use crate::client_tools::ClientTools;
 use crate::command::Files;
 use crate::event::{
     Activity, CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, ModeChanged,
-    ModelChanged, ModelChoice, Part, SessionUpdated, SlashCommand, Status,
+    ModelChanged, ModelChoice, SessionUpdated, SlashCommand, Status,
 };
 use crate::runtime::{
     Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
@@ -66,6 +68,7 @@ pub struct ClaudeProtocol {
     compaction: Option<CompactionTrigger>,
     interrupting: bool,
     servers: BTreeMap<String, String>,
+    client_tools: ClientTools,
 }
 
 /// A request of ours that waits for its answer.
@@ -99,6 +102,7 @@ impl ClaudeProtocol {
             compaction: None,
             interrupting: false,
             servers: BTreeMap::new(),
+            client_tools: ClientTools::default(),
         }
     }
 
@@ -150,6 +154,9 @@ impl ClaudeProtocol {
             let request = json!({ "subtype": "set_max_thinking_tokens", "max_thinking_tokens": tokens });
             self.request(Asked::Other, &request, out);
         }
+        if self.client_tools.configure(settings) {
+            self.request(Asked::Other, &host_tools::list_changed(), out);
+        }
     }
 
     // ---- what the program says ----
@@ -193,6 +200,7 @@ impl ClaudeProtocol {
                     Some("tool_use") => {
                         // Its input may take a while; the call itself is told when the input is whole.
                         let tool = content_block.get("name").and_then(Value::as_str).unwrap_or("a tool");
+                        let tool = host_tools::client_tool(tool).unwrap_or(tool);
                         let label = Some(format!("Preparing {tool}"));
                         out.report(Status { state: Activity::Tool, label, ..Status::default() });
                     }
@@ -393,7 +401,8 @@ impl ClaudeProtocol {
             "mcp_message" => {
                 let server = request.get("server_name").and_then(Value::as_str).unwrap_or_default();
                 let message = request.get("message").unwrap_or(&Value::Null);
-                match host_tools::message(id.clone(), server, message, &mut self.asks, out) {
+                let mut host = Host { tools: &self.client_tools, asks: &mut self.asks, calls: &self.tools };
+                match host_tools::message(id.clone(), server, message, &mut host, out) {
                     Some(answer) => Ok(answer),
                     None => return,
                 }
@@ -473,18 +482,21 @@ impl Protocol for ClaudeProtocol {
         self.mode = launch::mode(opening, opening.mode.as_deref());
         self.model_chosen = opening.model.is_some();
         self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
+        let none = serde_json::Map::new();
+        let params = opening.params.as_object().unwrap_or(&none);
+        self.client_tools.configure(params);
         let mut request = json!({
             "subtype": "initialize",
             "forwardSubagentText": true,
             "perTaskStopAffordance": true,
             "sdkMcpServers": [host_tools::SERVER],
-            "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest() },
+            "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.client_tools) },
         });
         if let (Some(prompt), Some(fields)) = (&opening.system_prompt, request.as_object_mut()) {
             fields.insert("appendSystemPrompt".to_owned(), prompt.as_str().into());
         }
         self.request(Asked::Initialize, &request, out);
-        self.configure(opening.params.as_object().unwrap_or(&serde_json::Map::new()), out);
+        self.configure(params, out);
         self.opening = Some(opening.clone());
     }
 
@@ -526,6 +538,8 @@ impl Protocol for ClaudeProtocol {
             }
             Order::Configure { settings } => self.configure(settings, out),
             Order::Rollback(order) => self.rollback(order, out),
+            // It has neither a state to share nor components.
+            Order::State { .. } | Order::Callback(_) => {}
             Order::Close => self.request(Asked::Other, &json!({ "subtype": "end_session" }), out),
         }
     }
@@ -552,44 +566,10 @@ fn first_words(text: &str) -> String {
     }
 }
 
-fn write_message(uuid: &str, content: &Value, out: &mut Output) {
-    let message = json!({ "role": "user", "content": content });
-    out.write_line(&json!({
-        "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "", "uuid": uuid
-    }));
-}
-
 fn respond(id: &str, answer: Result<Value, String>, out: &mut Output) {
     let response = match answer {
         Ok(answer) => json!({ "subtype": "success", "request_id": id, "response": answer }),
         Err(error) => json!({ "subtype": "error", "request_id": id, "error": error }),
     };
     out.write_line(&json!({ "type": "control_response", "response": response }));
-}
-
-/// Messages as the program takes them: a text alone as a text, everything else in blocks.
-fn content_of(messages: &[Prompt]) -> Value {
-    let parts: Vec<&Part> = messages.iter().flat_map(|message| &message.content).collect();
-    if let [Part::Text { text }] = parts.as_slice() {
-        return text.as_str().into();
-    }
-    let block = |part: &Part| match part {
-        Part::Text { text } => json!({ "type": "text", "text": text }),
-        Part::Image { media_type, data, .. } => {
-            let data = data.as_deref().unwrap_or_default();
-            json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
-        }
-        // The program reads a file that is mentioned so.
-        Part::File { path } if path.contains(' ') => json!({ "type": "text", "text": format!("@\"{path}\"") }),
-        Part::File { path } => json!({ "type": "text", "text": format!("@{path}") }),
-    };
-    parts.into_iter().map(block).collect()
-}
-
-pub(super) fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }

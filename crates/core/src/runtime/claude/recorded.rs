@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::launch::Options;
-use super::protocol::is_uuid;
+use super::prompt::is_uuid;
 use super::{CAPABILITIES, ClaudeProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{Origin, Part, PermissionReply};

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::host_tools;
 use super::wire::{Message, ToolResultMeta};
 use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
 use crate::id::{SubagentId, ToolUseId};
@@ -52,9 +53,11 @@ impl Tools {
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
         let reading = command.as_deref().filter(|_| tool == "Bash").and_then(shell::reading);
+        let of_client = host_tools::client_tool(tool);
         let mut start = ToolStart {
             tool_use_id: ToolUseId::trusted(id),
-            tool: tool.to_owned(),
+            tool: of_client.unwrap_or(tool).to_owned(),
+            client_tool: of_client.map(|_| true),
             file_path: text("file_path").or_else(|| text("notebook_path")),
             pattern: text("pattern"),
             search_path: text("path").filter(|_| matches!(tool, "Glob" | "Grep" | "LS")),

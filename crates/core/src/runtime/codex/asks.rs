@@ -376,7 +376,9 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
             };
             (result, None)
         }
-        Answer::Interrupt { .. } => (permission_of(kind, PermissionReply::Reject, None, false), None),
+        Answer::Interrupt { .. } | Answer::ToolFailed { .. } => {
+            (permission_of(kind, PermissionReply::Reject, None, false), None)
+        }
     }
 }
 

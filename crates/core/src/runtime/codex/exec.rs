@@ -147,7 +147,7 @@ impl Protocol for ExecProtocol {
                 out.report(Report::SteerRejected { message_id: message.message_id.clone(), reason });
             }
             Order::Compact { .. } => self.end(Outcome::Failed, Some("`codex exec` cannot compact".to_owned()), out),
-            Order::Answer { .. } | Order::SetMode { .. } => {}
+            Order::Answer { .. } | Order::SetMode { .. } | Order::State { .. } | Order::Callback(_) => {}
         }
     }
 

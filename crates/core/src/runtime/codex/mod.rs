@@ -88,6 +88,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     components: false,
     state: false,
     usage: true,
+    client_tools: false,
     restore_files: false,
     adopt: true,
 };
@@ -112,6 +113,7 @@ pub const EXEC_CAPABILITIES: Capabilities = Capabilities {
     components: false,
     state: false,
     usage: true,
+    client_tools: false,
     restore_files: false,
     adopt: false,
 };

@@ -30,6 +30,8 @@ impl CodexProtocol {
             Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(order) => self.roll_back(order, out),
             Order::Close => self.close(out),
+            // It has neither a state to share nor components.
+            Order::State { .. } | Order::Callback(_) => {}
         }
     }
 

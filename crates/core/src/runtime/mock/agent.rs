@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde_json::Value;
+
 use super::scripts;
 use super::wire::{Do, Given, Say};
 use crate::event::Outcome;
@@ -92,6 +94,16 @@ pub struct MockAgent {
     /// What the turn's blocks and tools are named after.
     name: String,
     pace_ms: u64,
+    heard: Heard,
+}
+
+/// What it was told besides messages.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// The shared state, as a client left it.
+    pub(super) state: Option<Value>,
+    /// The tools that clients run.
+    pub(super) tools: Vec<String>,
 }
 
 impl std::fmt::Debug for MockAgent {
@@ -167,7 +179,8 @@ impl MockAgent {
 
     fn obey(&mut self, order: Do) {
         match order {
-            Do::Open { session, resume, fork, pace_ms, greet } => {
+            Do::Open { session, resume, fork, pace_ms, greet, tools } => {
+                self.heard.tools = tools;
                 self.pace_ms = pace_ms.unwrap_or(PACE_MS);
                 if greet == Some(true) && resume.is_none() && fork.is_none() {
                     self.later.extend(scripts::welcome());
@@ -178,7 +191,7 @@ impl MockAgent {
                 self.in_turn = true;
                 // The end of the turn's id is random, so what is named after it is unique in the session.
                 self.name = turn.as_str().chars().rev().take(8).collect::<String>().chars().rev().collect();
-                self.steps.extend(scripts::play(&text, &self.name));
+                self.steps.extend(scripts::play(&text, &self.name, &self.heard));
             }
             Do::Steer { message, text } => {
                 let mut steps = scripts::words(&format!("{}-{message}", self.name), &format!("Understood: {text}"));
@@ -208,6 +221,12 @@ impl MockAgent {
             Do::Compact {} => {
                 self.in_turn = true;
                 self.steps.extend(scripts::compaction());
+            }
+            Do::Tools { tools } => self.heard.tools = tools,
+            Do::State { state } => self.heard.state = Some(state),
+            Do::Callback { component, action, payload } => {
+                // It is shown at once, before what is still to be said.
+                self.steps.push_front(scripts::pressed(component, &action, &payload));
             }
             Do::Rollback { .. } => self.steps.push_back(Step::Say(Say::RolledBack {})),
             Do::Close {} => self.hang_up(),

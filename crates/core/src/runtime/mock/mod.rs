@@ -34,6 +34,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     components: true,
     state: true,
     usage: true,
+    client_tools: true,
     restore_files: false,
     adopt: false,
 };

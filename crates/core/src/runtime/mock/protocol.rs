@@ -1,7 +1,8 @@
 //! The adapter side: orders to lines, lines to reports.
 
 use super::wire::{Do, Given, Say, Wanted};
-use crate::command::Answer;
+use crate::client_tools::ClientTools;
+use crate::command::{Answer, Callback};
 use crate::event::{Event, Origin, Part};
 use crate::runtime::{
     AskRequest, Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, StreamedText, unparsed,
@@ -11,6 +12,7 @@ use crate::runtime::{
 #[derive(Debug, Default)]
 pub struct MockProtocol {
     text: StreamedText,
+    client_tools: ClientTools,
 }
 
 impl Protocol for MockProtocol {
@@ -22,7 +24,11 @@ impl Protocol for MockProtocol {
         };
         let greet = opening.params.get("greet").and_then(serde_json::Value::as_bool);
         let pace_ms = opening.params.get("pace_ms").and_then(serde_json::Value::as_u64);
-        tell(out, &Do::Open { session: opening.session_id.to_string(), resume, fork, pace_ms, greet });
+        if let Some(params) = opening.params.as_object() {
+            self.client_tools.configure(params);
+        }
+        let (session, tools) = (opening.session_id.to_string(), self.tool_names());
+        tell(out, &Do::Open { session, resume, fork, pace_ms, greet, tools });
     }
 
     fn order(&mut self, order: &Order, out: &mut Output) {
@@ -36,7 +42,16 @@ impl Protocol for MockProtocol {
             Order::SetModel { model } => Do::SetModel { model: model.clone() },
             Order::SetMode { mode } => Do::SetMode { mode: mode.clone() },
             Order::Compact { .. } => Do::Compact {},
-            Order::Configure { .. } => return,
+            Order::Configure { settings } => {
+                if !self.client_tools.configure(settings) {
+                    return;
+                }
+                Do::Tools { tools: self.tool_names() }
+            }
+            Order::State { state } => Do::State { state: state.clone() },
+            Order::Callback(Callback { component_id, action, payload }) => {
+                Do::Callback { component: component_id.clone(), action: action.clone(), payload: payload.clone() }
+            }
             Order::Rollback(order) => Do::Rollback { turns: order.turn_ids.len() },
             Order::Close => Do::Close {},
         };
@@ -57,6 +72,10 @@ impl Protocol for MockProtocol {
 }
 
 impl MockProtocol {
+    fn tool_names(&self) -> Vec<String> {
+        self.client_tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
     fn said(&mut self, said: Say, out: &mut Output) {
         match said {
             Say::Ready { conversation, resumed, reason } => {
@@ -109,5 +128,6 @@ fn given(answer: &Answer) -> Given {
         Answer::Permission { reply, updated_input, message, .. } => Given::Permission { reply, updated_input, message },
         Answer::Question { answers } => Given::Question { answers },
         Answer::Interrupt { value } => Given::Interrupt { value },
+        Answer::ToolFailed { output } => Given::ToolFailed { output },
     }
 }

@@ -50,8 +50,16 @@ impl Recorded for RecordedMock {
             Some(Do::SetModel { model }) => Act::Update(Update { model: Some(model), ..Update::default() }),
             Some(Do::SetMode { mode }) => Act::Update(Update { mode: Some(mode), ..Update::default() }),
             Some(Do::Compact {}) => Act::Compact,
-            // A replay takes nothing back, and it ends by itself.
-            Some(Do::Open { .. } | Do::Rollback { .. } | Do::Close {}) | None => return Vec::new(),
+            // A replay takes nothing back, has no other clients, and ends by itself.
+            Some(
+                Do::Open { .. }
+                | Do::Rollback { .. }
+                | Do::Tools { .. }
+                | Do::State { .. }
+                | Do::Callback { .. }
+                | Do::Close {},
+            )
+            | None => return Vec::new(),
         };
         vec![act]
     }
@@ -74,5 +82,6 @@ fn given(answer: Given) -> Answer {
         }
         Given::Question { answers } => Answer::Question { answers },
         Given::Interrupt { value } => Answer::Interrupt { value },
+        Given::ToolFailed { output } => Answer::ToolFailed { output },
     }
 }

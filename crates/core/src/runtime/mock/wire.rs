@@ -12,15 +12,52 @@ use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Do {
-    Open { session: String, resume: Option<String>, fork: Option<String>, pace_ms: Option<u64>, greet: Option<bool> },
-    Prompt { turn: TurnId, text: String },
-    Steer { message: MessageId, text: String },
+    Open {
+        session: String,
+        resume: Option<String>,
+        fork: Option<String>,
+        pace_ms: Option<u64>,
+        greet: Option<bool>,
+        /// The tools that clients run.
+        #[serde(default)]
+        tools: Vec<String>,
+    },
+    Prompt {
+        turn: TurnId,
+        text: String,
+    },
+    Steer {
+        message: MessageId,
+        text: String,
+    },
     Interrupt {},
-    Answer { key: String, answer: Given },
-    SetModel { model: String },
-    SetMode { mode: String },
+    Answer {
+        key: String,
+        answer: Given,
+    },
+    SetModel {
+        model: String,
+    },
+    SetMode {
+        mode: String,
+    },
     Compact {},
-    Rollback { turns: usize },
+    Rollback {
+        turns: usize,
+    },
+    /// The tools that clients run are others now.
+    Tools {
+        tools: Vec<String>,
+    },
+    /// The shared state, as a client left it.
+    State {
+        state: Value,
+    },
+    Callback {
+        component: String,
+        action: String,
+        payload: Value,
+    },
     Close {},
 }
 
@@ -32,6 +69,7 @@ pub(super) enum Given {
     Permission { reply: PermissionReply, updated_input: Option<Value>, message: Option<String> },
     Question { answers: Option<Vec<Vec<String>>> },
     Interrupt { value: Value },
+    ToolFailed { output: Value },
 }
 
 /// What the agent says.

@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::Dice;
 use crate::event::{
-    BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, Delta, EndReason, Event, Failure, Interrupt,
-    Origin, Outcome, PermissionRequest, Question, QuestionRequest, Retracted, SubagentEnded, SubagentStarted, Thinking,
-    ToolResult, ToolStart, TurnStarted, WorkStatus,
+    BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, ComponentRemove, ComponentUpdate, Delta,
+    EndReason, Event, Failure, Interrupt, Origin, Outcome, PermissionRequest, Question, QuestionRequest, Retracted,
+    StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
+    WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
 use crate::runtime::{AskRequest, Order, Ready, Report, StartFailure};
@@ -66,7 +67,11 @@ impl FakeAgent {
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
                 Order::Rollback(_) => self.rollback = true,
                 Order::Close => self.ending |= self.temper == Temper::Obedient,
-                Order::SetModel { .. } | Order::SetMode { .. } | Order::Configure { .. } => {}
+                Order::SetModel { .. }
+                | Order::SetMode { .. }
+                | Order::Configure { .. }
+                | Order::State { .. }
+                | Order::Callback(_) => {}
             },
         }
     }
@@ -139,7 +144,7 @@ impl FakeAgent {
         let sub = |n: usize| SubagentId::trusted(format!("s{n}"));
         let background_id = BackgroundId::trusted(format!("bg{}", dice.below(2)));
         let subagent_id = dice.one_in(4).then(|| sub(dice.below(3)));
-        let event: Event = match dice.below(16) {
+        let event: Event = match dice.below(19) {
             0..=2 => Delta { block_id, text: "word ".repeat(dice.below(30)), done: dice.one_in(4), interrupted: false }
                 .into(),
             3 => Thinking { block_id, text: "hm".into(), done: Some(dice.one_in(3)), interrupted: false }.into(),
@@ -172,6 +177,19 @@ impl FakeAgent {
                 if self.compacting { CompactionStart::default().into() } else { CompactionEnd::default().into() }
             }
             14 => TurnStarted::default().into(), // not for an agent to say
+            15 => StateSnapshot { state: json!({ "k0": dice.below(3) }) }.into(),
+            16 => {
+                let patch = json!([{ "op": "replace", "path": format!("/k{}", dice.below(3)), "value": 7 }]);
+                StateDelta { patch, by: "agent".into() }.into()
+            }
+            17 => {
+                let component_id = format!("c{}", dice.below(3));
+                if dice.one_in(3) {
+                    ComponentRemove { component_id }.into()
+                } else {
+                    ComponentUpdate { component_id, name: "Chart".into(), ..ComponentUpdate::default() }.into()
+                }
+            }
             _ => return self.ask(dice, subagent_id),
         };
         Report::Fact { subagent_id, event }
@@ -193,7 +211,12 @@ impl FakeAgent {
                 questions: vec![Question { prompt: "?".into(), free_text: true, ..Question::default() }],
                 ..QuestionRequest::default()
             }),
-            _ => AskRequest::Interrupt(Interrupt { component_name: "Form".into(), ..Interrupt::default() }),
+            _ => AskRequest::Interrupt(Interrupt {
+                component_name: "Form".into(),
+                // Now and then it is a client's tool, whose result may come from anywhere.
+                tool_use_id: dice.one_in(2).then(|| ToolUseId::trusted(format!("t{}", dice.below(6)))),
+                ..Interrupt::default()
+            }),
         };
         Report::Ask { key, subagent_id, request }
     }

@@ -5,11 +5,15 @@ mod agent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use self::agent::FakeAgent;
 use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
-use crate::command::{self, AfterAnswer, Answer, Command, Files, Message, Refusal, Reply, Update, When, Wish};
+use crate::command::{
+    self, AfterAnswer, Answer, Callback, Command, Files, Message, Refusal, Reply, Update, When, Wish,
+};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
-use crate::id::{AskId, IdSource, MessageId, Seq, SessionId};
+use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, ToolUseId};
 use crate::laws::{self, Ending};
 use crate::runtime::Capabilities;
 use crate::summary::{AskKind, Summary};
@@ -166,7 +170,7 @@ impl<L: SimulatedLog> World<L> {
     }
 
     fn wish(&mut self) -> Option<(Wish, Asked)> {
-        Some(match self.dice.below(14) {
+        Some(match self.dice.below(18) {
             0..=4 => {
                 // Few ids, so that the same one often comes again.
                 let id = (!self.dice.one_in(3)).then(|| MessageId::trusted(format!("m{}", self.dice.below(12))));
@@ -202,11 +206,27 @@ impl<L: SimulatedLog> World<L> {
                 self.unqueued.insert(message_id.clone());
                 (Wish::Unqueue { message_id }, Asked::Other)
             }
+            13..=15 => (self.write(), Asked::Other),
             _ => {
                 let order = self.machine.state().queue_items().into_iter().rev().map(|item| item.message_id).collect();
                 (Wish::Reorder { order }, Asked::Other)
             }
         })
+    }
+
+    /// What a client writes besides messages and answers: what fits, and what does not.
+    fn write(&mut self) -> Wish {
+        let (path, value) = (format!("/k{}", self.dice.below(3)), self.dice.below(3));
+        if self.dice.one_in(3) {
+            let tool_use_id = ToolUseId::trusted(format!("t{}", self.dice.below(6)));
+            return Wish::ToolResult { tool_use_id, answer: self.answer(AskKind::Interrupt) };
+        }
+        if self.dice.one_in(3) {
+            let component_id = format!("c{}", self.dice.below(3));
+            return Wish::CallBack(Callback { component_id, action: "press".into(), payload: json!(value) });
+        }
+        let op = self.dice.pick(["add", "add", "replace", "remove", "test"]);
+        Wish::PatchState { patch: json!([{ "op": op, "path": path, "value": value }]) }
     }
 
     fn answer(&mut self, kind: AskKind) -> Answer {
@@ -219,7 +239,8 @@ impl<L: SimulatedLog> World<L> {
                 and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },
             },
             AskKind::Question => Answer::Question { answers: self.dice.one_in(2).then(|| vec![vec!["yes".into()]]) },
-            AskKind::Interrupt => Answer::Interrupt { value: serde_json::json!(1) },
+            AskKind::Interrupt if self.dice.one_in(4) => Answer::ToolFailed { output: json!("no") },
+            AskKind::Interrupt => Answer::Interrupt { value: json!(1) },
         }
     }
 
@@ -292,10 +313,10 @@ impl<L: SimulatedLog> World<L> {
                 Err(error) => self.complaints.push(format!("{}: {error}", record.seq)),
             }
         }
-        let before = self.machine.state().summary();
-        if self.machine.head() == state.head && before != state.summary() {
-            self.complaints
-                .push(format!("a reloaded session differs:\n  live {before:?}\n  read {:?}", state.summary()));
+        let before = self.machine.state();
+        let shared = |state: &State| (state.shared.clone(), state.shared_at, state.components.clone());
+        if before.head == state.head && (before.summary(), shared(before)) != (state.summary(), shared(&state)) {
+            self.complaints.push(format!("a reloaded session differs:\n  live {before:?}\n  read {state:?}"));
         }
         self.machine = machine(self.seed, self.lives, state);
     }
@@ -368,7 +389,7 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
     let setup = Setup {
         session_id: SessionId::trusted("simulated"),
         runtime: "fake".into(),
-        params: serde_json::json!({}),
+        params: json!({}),
         capabilities: Capabilities {
             steer: true,
             resume: true,
@@ -376,6 +397,8 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
             compact: true,
             set_model: true,
             set_mode: true,
+            components: true,
+            state: true,
             ..Capabilities::default()
         },
         limits: Limits {

@@ -14,6 +14,7 @@ use super::fields::{Fields, fields};
 use super::tree::{Node, Op, Path, Window};
 use crate::event::{Done, Envelope, Event, ToolResult, ToolStart, UserMessage};
 use crate::id::{Seq, TurnId};
+use crate::shared;
 
 /// A view and what is needed to bring it forward. All of it comes from the log.
 #[derive(Debug)]
@@ -172,11 +173,9 @@ impl Fold {
             }
             Event::StateSnapshot(snapshot) => self.set_root("state", snapshot.state.clone()),
             Event::StateDelta(delta) => {
-                let mut state = self.root.fields.get("state").cloned().unwrap_or_default();
+                let state = self.root.fields.get("state").unwrap_or(&Value::Null);
                 // A patch that does not fit changes nothing; the log keeps it.
-                if let Ok(patch) = serde_json::from_value::<json_patch::Patch>(delta.patch.clone())
-                    && json_patch::patch(&mut state, &patch).is_ok()
-                {
+                if let Ok(state) = shared::patched(state, &delta.patch) {
                     self.set_root("state", state);
                 }
             }

@@ -89,7 +89,11 @@ impl Fold {
                 )
             }
             Event::InterruptResolved(resolved) => {
-                let state = if resolved.value.is_some() { "answered" } else { "withdrawn" };
+                let state = match (&resolved.value, resolved.is_error) {
+                    (None, _) => "withdrawn",
+                    (Some(_), Some(true)) => "failed",
+                    (Some(_), _) => "answered",
+                };
                 (
                     "",
                     Some(

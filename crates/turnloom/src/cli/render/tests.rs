@@ -91,6 +91,7 @@ fn questions_and_values_stand_in_a_frame() {
         component_name: "DatePicker".to_owned(),
         props: json!({ "label": "When?", "min": "2026-01-01" }),
         surface: Surface::Chat,
+        ..Interrupt::default()
     };
     let given =
         InterruptResolved { interrupt_id: AskId::trusted("i"), by: "cli".to_owned(), ..InterruptResolved::default() };

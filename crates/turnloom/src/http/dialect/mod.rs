@@ -26,7 +26,7 @@ use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Ref
 use turnloom_core::dialect::{Dialect, Ending, Frames, own_id};
 use turnloom_core::event::{Origin, Part, PermissionReply};
 use turnloom_core::id::{AskId, MessageId, Seq, SessionId};
-use turnloom_core::summary::AskKind;
+use turnloom_core::summary::{AskKind, PendingAsk};
 
 use super::App;
 use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit};
@@ -286,9 +286,12 @@ async fn send(
     let command = Command { by: by.to_owned(), wish: Wish::Send { message, when } };
     match app.sessions.wish(&row.id, command).await? {
         Reply::Accepted(receipt) => Ok((receipt, app.sessions.row(&row.id).await?)),
-        Reply::Stopped { .. } | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => {
-            Err(Problem::invalid("the message was answered with something else"))
-        }
+        Reply::Stopped { .. }
+        | Reply::Resolved { .. }
+        | Reply::Done
+        | Reply::Queue(_)
+        | Reply::State { .. }
+        | Reply::Noted { .. } => Err(Problem::unexpected("a message")),
     }
 }
 
@@ -304,20 +307,24 @@ async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &s
     Ok(())
 }
 
+/// Why somebody who said something new did not answer, for the agent to read.
+const INSTEAD: &str = "the person said something else instead";
+
 /// A person who says something new instead of answering has answered: no.
 async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
-    let no = |kind: AskKind| match kind {
+    let no = |ask: &PendingAsk| match ask.kind {
         AskKind::Permission => Answer::Permission {
             reply: PermissionReply::Reject,
             updated_input: None,
-            message: Some("the person said something else instead".to_owned()),
+            message: Some(INSTEAD.to_owned()),
             rule: None,
             and_then: AfterAnswer::GoOn,
         },
         AskKind::Question => Answer::Question { answers: None },
+        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: INSTEAD.into() },
         AskKind::Interrupt => Answer::Interrupt { value: Value::Null },
     };
-    let answers = row.summary.asks.iter().map(|ask| (ask.ask_id.clone(), no(ask.kind))).collect();
+    let answers = row.summary.asks.iter().map(|ask| (ask.ask_id.clone(), no(ask))).collect();
     answer(app, &row.id, answers, by).await
 }
 

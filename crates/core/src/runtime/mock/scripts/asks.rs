@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::super::agent::Step;
+use super::super::agent::{Heard, Step};
 use super::super::wire::{Given, Say, Wanted};
 use super::steps::{ConcatSteps as _, result, say, start};
 use super::words_in;
+use crate::client_tools::text_of;
 use crate::event::{
     Event, Interrupt, PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest,
     SubagentEnded, SubagentStarted, Surface, WorkStatus,
@@ -167,7 +168,7 @@ pub(super) fn question(t: &str) -> Vec<Step> {
                     format!("You chose {}.", answers.join("; "))
                 }
                 Given::Question { answers: None } => "Then I will choose myself.".to_owned(),
-                Given::Permission { .. } | Given::Interrupt { .. } => String::new(),
+                Given::Permission { .. } | Given::Interrupt { .. } | Given::ToolFailed { .. } => String::new(),
             };
             words_in(&t, "answered", &text)
         }),
@@ -189,4 +190,49 @@ pub(super) fn interrupt(t: &str) -> Vec<Step> {
             words_in(&t, "picked", &format!("You gave me {value}."))
         }),
     }]
+}
+
+pub(super) fn clients_tools(t: &str, heard: &Heard) -> Vec<Step> {
+    let text = match heard.tools.as_slice() {
+        [] => "No client runs tools for me.".to_owned(),
+        tools => format!("Clients run these for me: {}.", tools.join(", ")),
+    };
+    words_in(t, "tools", &text)
+}
+
+/// Calls a tool that a client runs; what follows its name is the input.
+pub(super) fn client_tool(t: &str, tool: &str, prompt: &str, heard: &Heard) -> Vec<Step> {
+    if !heard.tools.iter().any(|known| known == tool) {
+        return clients_tools(t, heard);
+    }
+    let text = prompt.split_once(tool).map_or("", |(_, rest)| rest.trim());
+    let input = match serde_json::from_str(text) {
+        Ok(input @ Value::Object(_)) => input,
+        Ok(_) | Err(_) if text.is_empty() => json!({}),
+        Ok(_) | Err(_) => json!({ "text": text }),
+    };
+    let id = format!("{t}-{tool}");
+    let asked = Interrupt {
+        component_name: tool.to_owned(),
+        props: input.clone(),
+        tool_use_id: Some(ToolUseId::trusted(id.clone())),
+        ..Interrupt::default()
+    };
+    let t = t.to_owned();
+    vec![
+        start(&id, tool, input, |start| start.client_tool = Some(true)),
+        Step::Ask {
+            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Interrupt(asked) },
+            then: Box::new(move |given| {
+                let (output, failed) = match given {
+                    Given::Interrupt { value } => (text_of(value), false),
+                    Given::ToolFailed { output } => (text_of(output), true),
+                    Given::Permission { .. } | Given::Question { .. } => (String::new(), true),
+                };
+                let text = if failed { format!("It failed: {output}") } else { format!("The client says: {output}") };
+                let result = result(&id, &output, |result| result.is_error = failed);
+                [vec![result], words_in(&t, "told", &text)].concat_steps()
+            }),
+        },
+    ]
 }

@@ -2,20 +2,25 @@
 
 mod asks;
 mod parallel;
+mod shared;
 mod steps;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::asks::{interrupt, parallel_permission, permission, question, subagent_permission};
+use self::asks::{
+    client_tool, clients_tools, interrupt, parallel_permission, permission, question, subagent_permission,
+};
 use self::parallel::parallel;
+pub(super) use self::shared::pressed;
+use self::shared::{buttons, component, state};
 use self::steps::{ConcatSteps as _, progress, result, say, start, thinking, turn_end, usage};
-use super::agent::{Step, Stream, StreamText};
+use super::agent::{Heard, Step, Stream, StreamText};
 use super::wire::Say;
 use crate::event::{
     Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
-    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, ComponentUpdate, Delta, DiffUpdated,
-    EndReason, Event, Failure, FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, StateDelta, StateSnapshot, Status,
-    StepStatus, SubagentEnded, SubagentStarted, Surface, TurnResult, WorkStatus,
+    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, Delta, DiffUpdated, EndReason, Event, Failure,
+    FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, Status, StepStatus, SubagentEnded, SubagentStarted,
+    TurnResult, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 
@@ -36,7 +41,10 @@ const HELP: &[(&str, &str)] = &[
     ("subagent permission", "starts a helper that asks before it runs a command"),
     ("background", "starts work that ends after the turn, and then speaks unasked"),
     ("component", "a chart that is updated in place"),
+    ("buttons", "a note with a button, which says what you pressed"),
     ("interrupt", "a form that waits for your value"),
+    ("client", "says which tools clients run for it"),
+    ("client TOOL [INPUT]", "calls one of them"),
     ("state", "shared state, then a patch to it"),
     ("artifact", "a document in two versions"),
     ("compaction", "compacts its history"),
@@ -64,7 +72,7 @@ groups larger and not the queue longer. A reader holds a `cursor` and nothing el
 ```\n\n| step | cost |\n|---|---:|\n| commit | 0.2 ms |\n| publish | 2 us |\n\n> A slow reader never blocks anyone.\n\n";
 
 /// The steps for a prompt; what they open is named after `t`.
-pub(super) fn play(prompt: &str, t: &str) -> Vec<Step> {
+pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
     let words: Vec<&str> = prompt.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let size = |at: usize| number(at).and_then(|n| usize::try_from(n).ok());
@@ -85,8 +93,11 @@ pub(super) fn play(prompt: &str, t: &str) -> Vec<Step> {
         ["subagent"] => subagent(t),
         ["background"] => background(t),
         ["component"] => component(t),
+        ["buttons"] => buttons(t),
         ["interrupt"] => interrupt(t),
-        ["state"] => state(t),
+        ["state"] => state(t, heard),
+        ["client"] => clients_tools(t, heard),
+        ["client", tool, ..] => client_tool(t, tool, prompt, heard),
         ["artifact"] => artifact(t),
         ["compaction"] => compaction(),
         ["retract"] => retract(t),
@@ -210,7 +221,7 @@ fn demo(t: &str) -> Vec<Step> {
     steps.extend(subagent(t));
     steps.extend(plan_at(3));
     steps.extend(component(t));
-    steps.extend(state(t));
+    steps.extend(state(t, &Heard::default()));
     steps.extend(image(t));
     steps.extend(artifact(t));
     steps.extend(status(t));
@@ -406,29 +417,6 @@ fn background(t: &str) -> Vec<Step> {
     let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Say(Say::TurnStart {})];
     later.extend(words_in(t, "unasked", "The background work has ended well."));
     steps.push(Step::Later(later));
-    steps
-}
-
-fn component(t: &str) -> Vec<Step> {
-    let update = |props: Value, merge: bool| {
-        let (component_id, name) = (format!("{t}-chart"), "BarChart".to_owned());
-        say(&Event::from(ComponentUpdate { component_id, name, surface: Surface::Chat, props, merge }))
-    };
-    vec![
-        update(json!({ "title": "Threads", "values": [3, 5] }), false),
-        Step::Sleep { ms: 80 },
-        update(json!({ "values": [3, 5, 8] }), true),
-    ]
-}
-
-fn state(t: &str) -> Vec<Step> {
-    let patch = json!([{ "op": "replace", "path": "/rows", "value": 2 }, { "op": "add", "path": "/colours/-", "value": "weld" }]);
-    let mut steps = vec![
-        say(&Event::from(StateSnapshot { state: json!({ "rows": 1, "colours": ["indigo"] }) })),
-        Step::Sleep { ms: 40 },
-        say(&Event::from(StateDelta { patch, by: "agent".to_owned() })),
-    ];
-    steps.extend(words_in(t, "state", "The shared state has two rows now."));
     steps
 }
 

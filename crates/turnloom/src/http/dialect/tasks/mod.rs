@@ -209,8 +209,12 @@ async fn cancel(
     let wish = Wish::Stop { turn_id: Some(task.run_id.clone()) };
     match app.sessions.wish(&row.id, Command { by, wish }).await? {
         Reply::Stopped { stopped: true } => Ok(Json(Cancelled { cancelled: true, forced })),
-        Reply::Stopped { .. } | Reply::Accepted(_) | Reply::Resolved { .. } | Reply::Done | Reply::Queue(_) => {
-            Err(over("it has just ended"))
-        }
+        Reply::Stopped { .. }
+        | Reply::Accepted(_)
+        | Reply::Resolved { .. }
+        | Reply::Done
+        | Reply::Queue(_)
+        | Reply::State { .. }
+        | Reply::Noted { .. } => Err(over("it has just ended")),
     }
 }

@@ -281,6 +281,7 @@ pub(in crate::http) async fn answer(
 pub(in crate::http) async fn reject(State(app): State<App>, Path(path): Path<AskPath>) -> Result<StatusCode, Refused> {
     let (row, ask) = asked(&app, &path, "question").await?;
     let answer = match ask.kind {
+        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: "rejected".into() },
         AskKind::Interrupt => Answer::Interrupt { value: Value::Null },
         AskKind::Permission | AskKind::Question => Answer::Question { answers: None },
     };

@@ -1,0 +1,40 @@
+//! Messages to the program, and their names.
+
+use serde_json::{Value, json};
+
+use crate::event::Part;
+use crate::runtime::{Output, Prompt};
+
+pub(super) fn write_message(uuid: &str, content: &Value, out: &mut Output) {
+    let message = json!({ "role": "user", "content": content });
+    out.write_line(&json!({
+        "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "", "uuid": uuid
+    }));
+}
+
+/// Messages as the program takes them: a text alone as a text, everything else in blocks.
+pub(super) fn content_of(messages: &[Prompt]) -> Value {
+    let parts: Vec<&Part> = messages.iter().flat_map(|message| &message.content).collect();
+    if let [Part::Text { text }] = parts.as_slice() {
+        return text.as_str().into();
+    }
+    let block = |part: &Part| match part {
+        Part::Text { text } => json!({ "type": "text", "text": text }),
+        Part::Image { media_type, data, .. } => {
+            let data = data.as_deref().unwrap_or_default();
+            json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
+        }
+        // The program reads a file that is mentioned so.
+        Part::File { path } if path.contains(' ') => json!({ "type": "text", "text": format!("@\"{path}\"") }),
+        Part::File { path } => json!({ "type": "text", "text": format!("@{path}") }),
+    };
+    parts.into_iter().map(block).collect()
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

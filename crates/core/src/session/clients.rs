@@ -1,0 +1,120 @@
+//! What clients write besides messages and answers: the shared state, what is done in components, and the tools they run. All are facts first;
+//! the agent hears of them where it can.
+
+use serde_json::{Map, Value};
+
+use super::machine::{Agent, Machine, Output};
+use super::open::{OpenAsk, Owner, unanswered};
+use crate::client_tools;
+use crate::command::{Answer, Callback, Outcome as Verdict, Refusal, Reply};
+use crate::event::{ComponentCallback, Event, StateDelta};
+use crate::id::{AskId, ToolUseId};
+use crate::runtime::Order;
+use crate::shared;
+use crate::time::Timestamp;
+
+#[cfg(test)]
+mod tests;
+
+/// How long the name of what was pressed may be.
+const MAX_ACTION_BYTES: usize = 256;
+
+impl Machine {
+    /// A patch that leaves everything as it is is granted and writes nothing; that is also how the state is read.
+    pub(super) fn patch_state(&mut self, patch: Value, by: String, at: Timestamp, out: &mut Output) -> Verdict {
+        let before = shared::document(&self.state.shared);
+        let after = shared::patched(&before, &patch).map_err(Refusal::Patch)?;
+        if after != before {
+            if self.state.archived {
+                return Err(Refusal::Archived);
+            }
+            self.emit(at, out, StateDelta { patch, by });
+            if matches!(self.agent, Agent::Ready { .. }) {
+                self.tell_state(out);
+            }
+        }
+        Ok(Reply::State { state: after, seq: self.state.shared_at })
+    }
+
+    pub(super) fn call_back(&mut self, callback: Callback, by: String, at: Timestamp, out: &mut Output) -> Verdict {
+        self.must_be_open()?;
+        let Callback { component_id, action, payload } = callback.clone();
+        if !self.state.components.contains(&component_id) {
+            return Err(Refusal::ComponentNotFound(component_id));
+        }
+        if !self.setup.capabilities.components {
+            return Err(Refusal::Unsupported { what: "hear what is done in a component" });
+        }
+        if action.is_empty() || action.len() > MAX_ACTION_BYTES {
+            return Err(Refusal::Invalid(format!("`action` has 1 to {MAX_ACTION_BYTES} bytes")));
+        }
+        let seq = self.emit(at, out, ComponentCallback { component_id, action, payload, by });
+        match self.agent {
+            Agent::Ready { .. } => out.order(Order::Callback(callback)),
+            Agent::Starting { .. } | Agent::Closing { .. } => self.unheard.push(callback),
+            Agent::Absent => {
+                self.unheard.push(callback);
+                self.start_agent(at, out);
+            }
+        }
+        Ok(Reply::Noted { seq })
+    }
+
+    /// Answers the ask that a call of a client's tool waits with.
+    pub(super) fn tool_result(
+        &mut self,
+        tool_use_id: &ToolUseId,
+        answer: Answer,
+        by: &str,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Verdict {
+        let ask_id = self.state.client_calls.get(tool_use_id).cloned();
+        let ask_id = ask_id.ok_or_else(|| Refusal::CallNotFound(tool_use_id.clone()))?;
+        self.answer(&ask_id, answer, by, at, out)
+    }
+
+    /// An agent that has a result waits for no other.
+    pub(super) fn settle_call(&mut self, tool_use_id: &ToolUseId, at: Timestamp, out: &mut Output) {
+        let waits = |ask: &&OpenAsk| ask.pending.client_call() == Some(tool_use_id.as_str());
+        let settled: Vec<(Owner, AskId, Event)> = self
+            .state
+            .open
+            .asks
+            .values()
+            .filter(waits)
+            .map(|ask| (ask.owner.clone(), ask.pending.ask_id.clone(), unanswered(ask, "the agent has a result")))
+            .collect();
+        for (owner, ask_id, event) in settled {
+            let turn_id = self.turn_of(owner.as_ref());
+            self.emit_as(at, out, owner, turn_id, event);
+            self.ask_keys.remove(&ask_id);
+        }
+    }
+
+    /// Refuses tools that are not right, or that this runtime cannot serve.
+    pub(super) fn check_tools(&self, settings: &Map<String, Value>) -> Result<(), Refusal> {
+        for name in [client_tools::GIVEN, client_tools::OF_RUN] {
+            let Some(tools) = settings.get(name) else { continue };
+            if !self.setup.capabilities.client_tools {
+                return Err(Refusal::Unsupported { what: "call tools that clients run" });
+            }
+            client_tools::read(tools).map_err(|error| Refusal::Invalid(format!("`{name}`: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Tells an agent that has just come what it must know before its first turn.
+    pub(super) fn tell_news(&mut self, out: &mut Output) {
+        if !self.state.shared.is_null() {
+            self.tell_state(out);
+        }
+        self.unheard.drain(..).for_each(|callback| out.order(Order::Callback(callback)));
+    }
+
+    fn tell_state(&self, out: &mut Output) {
+        if self.setup.capabilities.state {
+            out.order(Order::State { state: self.state.shared.clone() });
+        }
+    }
+}
