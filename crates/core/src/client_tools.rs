@@ -46,6 +46,12 @@ fn anything() -> Map<String, Value> {
 }
 
 impl ClientTool {
+    /// One whose schema may be missing, or not be one.
+    pub fn new(name: &str, description: &str, schema: Option<&Value>) -> Self {
+        let input_schema = schema.and_then(Value::as_object).cloned().unwrap_or_else(anything);
+        Self { name: name.to_owned(), description: description.to_owned(), input_schema }
+    }
+
     /// What is wrong with it, for a person.
     fn check(&self) -> Result<(), String> {
         let name = &self.name;

@@ -76,6 +76,15 @@ pub(super) fn component(request: &Interrupt, by: Option<&str>) -> Ask {
     Ask::Interrupt(tagged(json!({ "id": request.interrupt_id, "reason": reason, "metadata": metadata }), by))
 }
 
+/// A call of a tool that this client does not have; another one may, or a person answers in its place.
+pub(super) fn client_tool(request: &Interrupt, call: &str, by: Option<&str>) -> Ask {
+    let mut ask = component(request, by);
+    if let Ask::Interrupt(Value::Object(interrupt)) = &mut ask {
+        interrupt.insert("toolCallId".to_owned(), json!(call));
+    }
+    ask
+}
+
 fn tagged(mut interrupt: Value, by: Option<&str>) -> Value {
     if let (Some(by), Some(interrupt)) = (by, interrupt.as_object_mut()) {
         interrupt.insert("subagentRunId".to_owned(), json!(by));

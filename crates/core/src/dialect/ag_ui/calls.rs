@@ -6,6 +6,7 @@ use super::asks::{self, Ask};
 use super::frame::Frame;
 use super::messages::{Body, Outcome};
 use super::{AgUi, text_id};
+use crate::client_tools::text_of;
 use crate::dialect::{Frames, keep_tail, name};
 use crate::event::{Envelope, Event, ToolResult, ToolStart};
 use crate::id::SubagentId;
@@ -87,6 +88,16 @@ impl AgUi {
             Event::QuestionRequest(request) => {
                 self.asks.insert(request.ask_id.clone(), asks::question(request, by));
             }
+            Event::Interrupt(request) if request.tool_use_id.is_some() => {
+                let tool = request.tool_use_id.as_ref().map_or("", |id| id.as_str());
+                let call = match self.calls.get(name(tool)).cloned() {
+                    Some(call) => call,
+                    None => self.show_call(envelope, name(tool), &request.component_name, &request.props, out),
+                };
+                let runs_it = self.run.tools.contains(&request.component_name);
+                let ask = if runs_it { Ask::ClientTool(call) } else { asks::client_tool(request, &call, by) };
+                self.asks.insert(request.interrupt_id.clone(), ask);
+            }
             Event::Interrupt(request) if self.run.tools.contains(&request.component_name) => {
                 let id = name(request.interrupt_id.as_str());
                 let call = self.show_call(envelope, id, &request.component_name, &request.props, out);
@@ -107,11 +118,11 @@ impl AgUi {
             Event::InterruptResolved(resolved) => {
                 if let Some(Ask::ClientTool(call)) = self.asks.remove(&resolved.interrupt_id) {
                     let content = match &resolved.value {
-                        Some(Value::String(text)) => text.clone(),
-                        Some(value) => value.to_string(),
+                        Some(value) => text_of(value),
                         None => resolved.reason.clone().unwrap_or_else(|| "not answered".to_owned()),
                     };
-                    self.settle(&call, Outcome { content, is_error: resolved.value.is_none() }, out);
+                    let is_error = resolved.value.is_none() || resolved.is_error == Some(true);
+                    self.settle(&call, Outcome { content, is_error }, out);
                 }
             }
             _ => {}

@@ -2,13 +2,14 @@
 //!
 //! One response is one run: it begins with a snapshot of everything (which is idempotent, so it does not matter what the client has), goes on live,
 //! and ends where the turn ends or where somebody has to answer. The messages as the clients hold them are in `messages`, calls and asks in
-//! `calls`, interrupts in `asks`, what a request wants in `request`.
+//! `calls`, interrupts in `asks`, what a request wants in `request` and `state`.
 
 mod asks;
 mod calls;
 mod frame;
 mod messages;
 mod request;
+mod state;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,6 +19,7 @@ use self::asks::Ask;
 use self::frame::Frame;
 use self::messages::{Body, Late, Messages};
 pub use self::request::RunInput;
+pub use self::state::StateCopy;
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
 use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};

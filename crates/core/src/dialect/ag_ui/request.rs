@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::client_tools::{ClientTool, servable};
 use crate::command::{AfterAnswer, Answer};
 use crate::dialect::{lists, own_id};
 use crate::event::{Part, PermissionReply};
@@ -19,6 +20,10 @@ pub struct RunInput {
     pub protocol_version: Option<String>,
     /// The names of the tools that the client runs.
     pub tools: HashSet<String>,
+    /// Those of them that agents can be told of; nothing, when the run says nothing of tools.
+    pub offered: Option<Vec<ClientTool>>,
+    /// The client's copy of the shared state.
+    pub state: Option<Value>,
     /// The messages that the client has.
     pub known: HashSet<String>,
     /// The last message, if it is a person's.
@@ -52,12 +57,17 @@ impl RunInput {
             }
         }
         let newest = messages.last().filter(|message| message.get("role").is_some_and(|role| role == "user"));
-        let names = list("tools")?.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str));
+        let tools = list("tools")?;
+        let offered =
+            body.get("tools").filter(|tools| tools.is_array()).map(|_| servable(tools.iter().filter_map(offer)));
+        let names = tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str));
         Ok(RunInput {
             thread_id: text("threadId")?,
             run_id: text("runId")?,
             protocol_version: body.get("protocolVersion").and_then(Value::as_str).map(str::to_owned),
             tools: names.map(str::to_owned).collect(),
+            offered,
+            state: body.get("state").filter(|state| !state.is_null()).cloned(),
             known,
             last: newest.cloned(),
             resume: list("resume")?.to_vec(),
@@ -82,16 +92,29 @@ impl RunInput {
             let resumed = self.resume.iter().find(|entry| entry.get("interruptId").is_some_and(|named| named == id));
             let resumed = resumed.map(|entry| {
                 let cancelled = entry.get("status").is_some_and(|status| status == "cancelled");
-                resolve(ask.kind, entry.get("payload").filter(|_| !cancelled))
+                resolve(ask, entry.get("payload").filter(|_| !cancelled))
             });
             let result = || {
-                let (_, message) = self.results.iter().find(|(call, _)| call == id)?;
-                Some(of_result(ask.kind, message))
+                let (_, message) = self.results.iter().find(|(call, _)| call == id || is_client_call(ask, call))?;
+                Some(of_result(ask, message))
             };
             resumed.or_else(result).map(|answer| (ask.ask_id.clone(), answer))
         };
         pending.iter().filter_map(answer).collect()
     }
+}
+
+/// A tool as front ends describe it.
+fn offer(tool: &Value) -> Option<ClientTool> {
+    let text = |key: &str| tool.get(key).and_then(Value::as_str);
+    Some(ClientTool::new(text("name")?, text("description").unwrap_or_default(), tool.get("parameters")))
+}
+
+/// Whether this is what the call that waits is called here; see `show_call`.
+fn is_client_call(ask: &PendingAsk, call: &str) -> bool {
+    let Some(id) = ask.client_call() else { return false };
+    let in_turn = ask.turn_id.as_ref().and_then(|turn| call.strip_prefix(turn.as_str())?.strip_prefix(':'));
+    call == id || in_turn == Some(id)
 }
 
 fn said_in(message: &Value) -> Result<(MessageId, Vec<Part>), String> {
@@ -132,8 +155,8 @@ fn part(part: &Value) -> Result<Part, String> {
 }
 
 /// An answer from a payload; none means that the person will not answer.
-fn resolve(kind: AskKind, payload: Option<&Value>) -> Answer {
-    match kind {
+fn resolve(ask: &PendingAsk, payload: Option<&Value>) -> Answer {
+    match ask.kind {
         AskKind::Permission => {
             let approved = match payload {
                 Some(Value::Bool(approved)) => *approved,
@@ -151,16 +174,25 @@ fn resolve(kind: AskKind, payload: Option<&Value>) -> Answer {
             }
         }
         AskKind::Question => Answer::Question { answers: payload.map(lists) },
+        AskKind::Interrupt if ask.client_call().is_some() && payload.is_none() => {
+            Answer::ToolFailed { output: "cancelled".into() }
+        }
         AskKind::Interrupt => Answer::Interrupt { value: payload.cloned().unwrap_or_default() },
     }
 }
 
 /// An answer from the message that a client's tool gave.
-fn of_result(kind: AskKind, message: &Value) -> Answer {
+fn of_result(ask: &PendingAsk, message: &Value) -> Answer {
     let content = message.get("content").cloned().unwrap_or_default();
+    if ask.client_call().is_some() {
+        return match message.get("error").and_then(Value::as_str) {
+            Some(error) => Answer::ToolFailed { output: error.into() },
+            None => Answer::Interrupt { value: content },
+        };
+    }
     let value = match &content {
         Value::String(text) => serde_json::from_str(text).unwrap_or(content),
         _ => content,
     };
-    resolve(kind, Some(&value))
+    resolve(ask, Some(&value))
 }

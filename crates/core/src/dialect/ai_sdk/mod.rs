@@ -74,6 +74,8 @@ pub struct AiSdk {
     /// Calls that are shown and have not ended.
     open_calls: usize,
     held: Vec<ToolStart>,
+    /// Calls that a client runs, until it is asked to.
+    client_calls: HashMap<String, ToolStart>,
     asks: BTreeMap<AskId, Ask>,
     lanes: HashMap<String, Lane>,
     surfaces: Surfaces,
@@ -114,6 +116,7 @@ impl AiSdk {
             tools: HashMap::new(),
             open_calls: 0,
             held: Vec::new(),
+            client_calls: HashMap::new(),
             asks: BTreeMap::new(),
             lanes: HashMap::new(),
             surfaces: Surfaces::default(),
@@ -184,6 +187,7 @@ impl AiSdk {
         self.tools.clear();
         self.open_calls = 0;
         self.held.clear();
+        self.client_calls.clear();
         self.asks.clear();
         self.lanes.clear();
         if !out.is_muted() {

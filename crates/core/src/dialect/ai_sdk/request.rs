@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::client_tools::{ClientTool, servable};
 use crate::command::{AfterAnswer, Answer};
 use crate::dialect::{lists, own_id};
 use crate::event::{Part, PermissionReply};
@@ -17,6 +18,8 @@ pub struct Chat {
     /// For a conversation that does not exist yet.
     pub runtime: Option<String>,
     pub params: Map<String, Value>,
+    /// The tools that the client runs; nothing, when it says nothing of tools.
+    pub offered: Option<Vec<ClientTool>>,
 }
 
 /// What its end says.
@@ -74,8 +77,17 @@ impl Chat {
             other => return Err(format!("the last message must be a person's or the assistant's, not {other:?}")),
         };
         let params = body.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
-        Ok(Chat { id: text("id").map(str::to_owned), said, runtime: text("runtime").map(str::to_owned), params })
+        let offered = body.get("tools").and_then(Value::as_object).map(|tools| servable(tools.iter().map(offer)));
+        let (id, runtime) = (text("id").map(str::to_owned), text("runtime").map(str::to_owned));
+        Ok(Chat { id, said, runtime, params, offered })
     }
+}
+
+/// A tool as front ends describe it: its schema, or what it is and its schema.
+fn offer((name, tool): (&String, &Value)) -> ClientTool {
+    let described = tool.get("parameters").or_else(|| tool.get("inputSchema"));
+    let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
+    ClientTool::new(name, description, described.or(Some(tool)))
 }
 
 fn id_of(message: &Value) -> Result<&str, String> {
@@ -135,7 +147,7 @@ fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {
         let reason = part.pointer("/approval/reason").and_then(Value::as_str);
         return Some(permission(approved, reason));
     }
-    if text("toolCallId") != Some(id) {
+    if text("toolCallId") != Some(ask.client_call().unwrap_or(id)) {
         return None;
     }
     let output = part.get("output").filter(|output| !output.is_null());
@@ -157,6 +169,9 @@ fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {
         }
         ("output-error", AskKind::Permission) => Some(permission(false, text("errorText"))),
         ("output-error", AskKind::Question) => Some(Answer::Question { answers: None }),
+        ("output-error", AskKind::Interrupt) if ask.client_call().is_some() => {
+            Some(Answer::ToolFailed { output: text("errorText").unwrap_or("it failed").into() })
+        }
         ("output-error", AskKind::Interrupt) => {
             Some(Answer::Interrupt { value: serde_json::json!({ "error": text("errorText") }) })
         }

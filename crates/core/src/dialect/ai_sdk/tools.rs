@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::chunk::{Chunk, Flag};
 use super::{AiSdk, Profile, name};
+use crate::client_tools::text_of;
 use crate::dialect::{Frames, keep_tail};
 use crate::event::{
     Envelope, Event, Interrupt, PermissionRequest, PermissionResolved, QuestionRequest, ToolProgress, ToolResult,
@@ -105,6 +106,11 @@ impl AiSdk {
         if self.tools.contains_key(id) {
             return;
         }
+        if start.client_tool == Some(true) {
+            // It is shown when the client is asked to run it.
+            self.client_calls.insert(id.to_owned(), start.clone());
+            return;
+        }
         // Whatever step it stands in: where a response ended must not decide what the next one shows.
         if self.open_calls > 0 {
             let held = Tool { state: ToolState::Held, agent: true, progress: String::new(), asked: false };
@@ -193,6 +199,10 @@ impl AiSdk {
 
     pub(super) fn tool_result(&mut self, result: &ToolResult, out: &mut Frames) {
         let id = name(result.tool_use_id.as_str());
+        if let Some(start) = self.client_calls.remove(id) {
+            // Nobody was asked to run it; it is told like any other.
+            self.show_call(id, &start.tool, &as_object(start.input.as_ref()), Beside::Anything, out);
+        }
         if !self.is_running(id) {
             return;
         }
@@ -324,7 +334,9 @@ impl AiSdk {
 
     fn interrupt(&mut self, request: &Interrupt, out: &mut Frames) {
         let answered = self.is_answered(&request.interrupt_id);
-        let id = name(request.interrupt_id.as_str()).to_owned();
+        let call = request.tool_use_id.as_ref().map_or(request.interrupt_id.as_str(), |id| id.as_str());
+        let id = name(call).to_owned();
+        self.client_calls.remove(&id);
         let input = as_object(Some(&request.props));
         self.show_client_call(&id, &request.component_name, &input, answered, out);
         self.asks.insert(request.interrupt_id.clone(), Ask { tool: id, own_tool: true, told: !answered });
@@ -353,6 +365,7 @@ impl AiSdk {
             Event::InterruptResolved(resolved) => {
                 let Some(ask) = self.asks.remove(&resolved.interrupt_id) else { return };
                 match &resolved.value {
+                    Some(value) if resolved.is_error == Some(true) => self.fail(&ask.tool, &text_of(value), out),
                     Some(value) => self.output(&ask.tool, value, out),
                     None => self.fail(&ask.tool, resolved.reason.as_deref().unwrap_or("not answered"), out),
                 }

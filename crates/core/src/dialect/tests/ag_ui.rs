@@ -3,7 +3,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Value, json};
 
 use super::logs::{self, Dice};
-use crate::dialect::ag_ui::{AgUi, RunInput};
+use crate::command::Answer;
+use crate::dialect::ag_ui::{AgUi, RunInput, StateCopy};
 use crate::dialect::{Dialect, Ending, Frames, pending};
 use crate::event::{Envelope, Event, PermissionReply};
 use crate::id::MessageId;
@@ -248,7 +249,7 @@ fn check_from(log: &[Envelope], current: bool, tools: &[&str], mut head: usize, 
 fn check(log: &[Envelope], every: usize, seed: u64) {
     let mut dice = Dice::seeded(seed);
     for current in [true, false] {
-        for tools in [&[][..], &["DatePicker", "Form"][..]] {
+        for tools in [&[][..], &["DatePicker", "Form", "get_weather"][..]] {
             for head in (0..=log.len()).step_by(every) {
                 check_from(log, current, tools, head, &mut dice);
             }
@@ -313,4 +314,55 @@ fn a_message_of_the_client_is_not_told_to_it_again() {
     }
     assert_eq!(client.messages[0]["content"], "echo hello");
     assert_eq!(client.messages.last().unwrap()["content"], "hello");
+}
+
+/// A run of a client that holds these messages and this copy of the state.
+fn change(log: &[Envelope], messages: &[&str], copy: Value) -> Option<Value> {
+    let message = |id: &&str| json!({ "id": id, "role": "assistant", "content": "" });
+    let messages: Vec<Value> = messages.iter().map(message).collect();
+    let body = json!({ "threadId": "s", "runId": "r", "messages": messages, "state": copy });
+    let mut state = StateCopy::of(&RunInput::read(&body).unwrap()).unwrap();
+    log.iter().for_each(|envelope| state.step(envelope));
+    state.change()
+}
+
+#[test]
+fn a_copy_of_the_state_that_is_only_old_changes_nothing() {
+    // One row, then two and another colour; what was said after it is the client's if it was there.
+    let log = logs::played(&["state"], PermissionReply::Once);
+    let said = log.iter().rev().find(|envelope| matches!(envelope.event, Event::Delta(_))).unwrap();
+    let Event::Delta(delta) = &said.event else { unreachable!() };
+    let told = format!("{}:{}", said.turn_id.as_ref().unwrap(), delta.block_id);
+    let (first, second) =
+        (json!({ "rows": 1, "colours": ["indigo"] }), json!({ "rows": 2, "colours": ["indigo", "weld"] }));
+    for old in [json!({}), first.clone(), second] {
+        assert_eq!(change(&log, &[], old.clone()), None, "{old} may be what a client still has");
+    }
+    let back = change(&log, &[&told], first).expect("who saw the second row and has one took one away");
+    assert!(back.as_array().unwrap().contains(&json!({ "op": "replace", "path": "/rows", "value": 1 })), "{back}");
+    // What a client adds to an old copy is all that it means.
+    let added = change(&log, &[], json!({ "rows": 1, "colours": ["indigo"], "warp": 9 }));
+    assert_eq!(added, Some(json!([{ "op": "add", "path": "/warp", "value": 9 }])));
+}
+
+#[test]
+fn the_result_of_a_clients_tool_is_taken_as_it_came() {
+    let log = logs::played(&["client get_weather"], PermissionReply::Once);
+    let at = log.iter().position(|envelope| matches!(envelope.event, Event::Interrupt(_))).unwrap();
+    let mut state = crate::session::State::default();
+    log[..=at].iter().for_each(|envelope| state.apply(envelope));
+    let asks = state.summary().asks;
+    let call = asks[0].client_call().unwrap();
+    let turn = asks[0].turn_id.as_ref().unwrap();
+    let given = |call: &str, more: Value| {
+        let mut message = json!({ "id": "t", "role": "tool", "toolCallId": call, "content": "007" });
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body = json!({ "threadId": "s", "runId": "r", "messages": [message] });
+        RunInput::read(&body).unwrap().answers(&asks).pop().map(|(_, answer)| answer)
+    };
+    let value = Answer::Interrupt { value: json!("007") };
+    assert_eq!(given(call, json!({})), Some(value.clone()));
+    assert_eq!(given(&format!("{turn}:{call}"), json!({})), Some(value));
+    assert_eq!(given(call, json!({ "error": "no" })), Some(Answer::ToolFailed { output: json!("no") }));
+    assert_eq!(given("another", json!({})), None);
 }

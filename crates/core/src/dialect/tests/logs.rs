@@ -30,6 +30,8 @@ pub(super) const SCRIPTS: &[&str] = &[
     "subagent",
     "background",
     "component",
+    "buttons",
+    "client get_weather",
     "interrupt",
     "state",
     "artifact",
@@ -49,7 +51,7 @@ pub(super) fn played(prompts: &[&str], reply: PermissionReply) -> Vec<Envelope> 
     let setup = Setup {
         session_id: SessionId::trusted("s"),
         runtime: "mock".into(),
-        params: json!({}),
+        params: json!({ "client_tools": [{ "name": "get_weather" }] }),
         capabilities: CAPABILITIES,
         limits: Limits::default(),
         ids: IdSource::seeded(7),
