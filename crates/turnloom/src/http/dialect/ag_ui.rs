@@ -9,16 +9,20 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use turnloom_core::command::When;
-use turnloom_core::dialect::ag_ui::{AgUi, RunInput};
+use turnloom_core::command::{Command, Refusal, Reply, When, Wish};
+use turnloom_core::dialect::ag_ui::{AgUi, RunInput, StateCopy};
+use turnloom_core::id::{Seq, SessionId};
 
 use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    DEFAULT_RUNTIME, New, Telling, Wire, answer, dismiss, find_or_create, json_body, send, session_named, stop,
+    DEFAULT_RUNTIME, New, PAGE, Telling, Wire, answer, dismiss, find_or_create, json_body, offer, send, session_named,
+    stop,
 };
+use crate::log::ReadRange;
 use crate::runtime::Runtime;
+use crate::session;
 
 /// Frames end with a blank line and nothing else; a marker at the end would be an error in these clients.
 const WIRE: Wire = Wire::Sse { last: "" };
@@ -45,9 +49,9 @@ pub(in super::super) struct RunBody {
     run_id: String,
     /// The client's history; its end says what is wanted.
     messages: Vec<Value>,
-    /// Not taken: the daemon's own state is the answer.
+    /// The client's copy of the shared state: what it changed is taken.
     state: Value,
-    /// Tools that the client runs.
+    /// Tools that the client runs, until the next run.
     tools: Vec<Value>,
     context: Vec<Value>,
     forwarded_props: Value,
@@ -97,6 +101,8 @@ async fn begin(
     let mut wanted = None;
     if let Purpose::Run(busy) = purpose {
         let said = input.said().map_err(Problem::invalid)?;
+        offer(app, &row, input.offered.as_deref(), by).await?;
+        take_state(app, &id, &input, by).await?;
         answer(app, &id, input.answers(&row.summary.asks), by).await?;
         row = app.sessions.row(&id).await?;
         if let Some((message_id, content)) = said {
@@ -110,6 +116,30 @@ async fn begin(
         }
     }
     Ok(Telling::of(app, &row, AgUi::new(input, wanted), WIRE)?.response(&[]))
+}
+
+/// Makes the client's changes to its copy of the shared state changes of the session's. One that does not fit any more is lost: the run begins with
+/// the state as it is.
+async fn take_state(app: &App, id: &SessionId, input: &RunInput, by: &str) -> Result<(), Problem> {
+    let Some(mut copy) = StateCopy::of(input) else { return Ok(()) };
+    let patch = |patch: Value| Command { by: by.to_owned(), wish: Wish::PatchState { patch } };
+    let now = app.sessions.wish(id, patch(json!([]))).await?;
+    if matches!(&now, Reply::State { state, .. } if copy.is(state)) {
+        return Ok(());
+    }
+    let mut after = Seq::ZERO;
+    loop {
+        let page = app.sessions.log().read(id, ReadRange::After { after, limit: PAGE }).await?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        let matters = page.iter().filter(|record| StateCopy::KINDS.contains(&record.kind()));
+        matters.filter_map(|record| record.decode().ok()).for_each(|envelope| copy.step(&envelope));
+    }
+    let Some(change) = copy.change() else { return Ok(()) };
+    match app.sessions.wish(id, patch(change)).await {
+        Ok(_) | Err(session::Error::Refused(Refusal::Patch(_) | Refusal::Archived)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 // ---- CopilotKit ----

@@ -17,16 +17,13 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    Busy, New, Telling, Wire, answer, as_text, dismiss, find, find_or_create, json_body, pending, send, session_named,
-    stop,
+    Busy, New, PAGE, Telling, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer, pending, send,
+    session_named, stop,
 };
 use crate::log::{ReadRange, SessionRow};
 
 const HEADERS: &[(&str, &str)] = &[("x-vercel-ai-ui-message-stream", "v1")];
 const WIRE: Wire = Wire::Sse { last: "data: [DONE]\n\n" };
-
-/// How much of a log is read at a time.
-const PAGE: usize = 4_096;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +53,8 @@ pub(in super::super) struct ChatBody {
     message_id: Option<String>,
     /// The runtime of a session that is not there yet.
     runtime: Option<String>,
+    /// The tools that the client runs, until the next request that has some: by name, each a JSON Schema or `{description, parameters}`.
+    tools: Option<Map<String, Value>>,
     /// Its parameters.
     params: Map<String, Value>,
 }
@@ -118,6 +117,7 @@ async fn hear(
         Said::Message { id: message_id, content, edits } => {
             let new = New { runtime: query.runtime.or(chat.runtime), params: chat.params };
             let row = find_or_create(app, id, new).await?;
+            offer(app, &row, chat.offered.as_deref(), by).await?;
             let known = if edits { take_back(app, &row, &message_id, by).await? } else { None };
             let message_id = known.map_or(message_id, |(next, _)| next);
             if query.busy == Busy::Queue {

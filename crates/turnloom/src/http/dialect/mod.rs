@@ -21,8 +21,9 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Refusal, Reply, When, Wish};
+use serde_json::{Value, json};
+use turnloom_core::client_tools::{self, ClientTool};
+use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Refusal, Reply, Update, When, Wish};
 use turnloom_core::dialect::{Dialect, Ending, Frames, own_id};
 use turnloom_core::event::{Origin, Part, PermissionReply};
 use turnloom_core::id::{AskId, MessageId, Seq, SessionId};
@@ -36,6 +37,9 @@ use crate::session::{self, NewSession};
 
 /// The runtime of a session that a client makes by naming it, unless the request says another.
 const DEFAULT_RUNTIME: &str = "mock";
+
+/// How much of a log is read at a time.
+const PAGE: usize = 4_096;
 
 /// How long a response stays open after an ask, so that asks that come together are told together.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -266,6 +270,16 @@ struct New {
 
 fn pending(row: &SessionRow) -> HashSet<AskId> {
     row.summary.asks.iter().map(|ask| ask.ask_id.clone()).collect()
+}
+
+/// Tells the session which tools the client of this request runs. An offer: a runtime that cannot call them is not bothered with it.
+async fn offer(app: &App, row: &SessionRow, tools: Option<&[ClientTool]>, by: &str) -> Result<(), Problem> {
+    let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
+    let Some(tools) = tools.filter(|_| capabilities.unwrap_or_default().client_tools) else { return Ok(()) };
+    let settings = serde_json::Map::from_iter([(client_tools::OF_RUN.to_owned(), json!(tools))]);
+    let update = Update { settings, ..Update::default() };
+    app.sessions.wish(&row.id, Command { by: by.to_owned(), wish: Wish::Update(update) }).await?;
+    Ok(())
 }
 
 /// Sends a message, and returns the session as it is then.
