@@ -124,3 +124,25 @@ workbench('a sign-in that ends leads to the sign-in page', async (daemon, openPa
   await page.getByText('This browser is not signed in').waitFor()
   await page.getByText('turnloom open').waitFor()
 })
+
+workbench('a call of a client\'s tool is seen to wait, and is answered or dismissed here', async (daemon, openPage) => {
+  await daemon.session('tools', { client_tools: [{ name: 'get_weather' }] })
+  await daemon.say('tools', 'client get_weather {"city":"Ghent"}')
+  const page = await openPage({ hash: session('tools') })
+  await page.getByRole('heading', { name: 'Waiting for a client to run get_weather' }).waitFor()
+  await page.getByLabel('Result').fill('clear')
+  await page.getByRole('button', { name: 'Answer', exact: true }).click()
+  await conversation(page).getByText('The client says: clear').waitFor()
+  await send(page, 'client get_weather')
+  await page.getByRole('button', { name: 'Dismiss', exact: true }).click()
+  await conversation(page).getByText('It failed: Nobody ran this tool.').waitFor()
+  await conversation(page).getByText(/Failed by you/).waitFor()
+})
+
+workbench('what is pressed in a component reaches the agent', async (daemon, openPage) => {
+  await daemon.session('press')
+  await daemon.say('press', 'buttons')
+  const page = await openPage({ hash: session('press') })
+  await page.getByRole('button', { name: 'Throw it' }).click()
+  await conversation(page).getByText('You pressed throw, with {"rows":1}.').waitFor()
+})

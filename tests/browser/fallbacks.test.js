@@ -42,28 +42,17 @@ workbench('components stand where they want to: in the chat, beside it, above it
   assert.ok(width > 500, `a canvas is wide, not ${width} px`)
 })
 
-workbench('what can be pressed in a component is told to the daemon, where it takes that, and is not offered where it does not', async (daemon, openPage) => {
+workbench('what can be pressed in a component is told to the daemon, with what goes with it', async (daemon, openPage) => {
   await daemon.import('press', Daemon.turn('press', [
     ['component_update', { component_id: 'c', name: 'Picker', surface: 'chat', props: { actions: [{ action: 'pick', label: 'Pick indigo', payload: { colour: 'indigo' } }] }, merge: false }],
   ]))
-  const path = '/api/sessions/{id}/components/{component_id}/callback'
-  const page = await openPage()
-  const answer = (paths) => page.route('**/api/openapi.json', (route) => route.fulfill({ json: { paths } }))
-  await answer({})
-  await page.goto(`${daemon.url}/${session('press')}`)
-  const button = conversation(page).getByRole('button', { name: 'Pick indigo' })
-  await conversation(page).getByText('This daemon cannot tell the agent what you press.').waitFor()
-  assert.ok(await button.isDisabled())
-
-  await page.unroute('**/api/openapi.json')
-  await answer({ [path]: { post: {} } })
+  const page = await openPage({ hash: session('press') })
   const pressed = []
   await page.route('**/components/c/callback', (route) => {
     pressed.push(route.request().postDataJSON())
     return route.fulfill({ json: {} })
   })
-  await page.reload()
-  await button.click()
+  await conversation(page).getByRole('button', { name: 'Pick indigo' }).click()
   await eventually('it was told', () => pressed.length === 1)
   assert.deepEqual(pressed[0], { action: 'pick', payload: { colour: 'indigo' } })
 })

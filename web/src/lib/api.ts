@@ -90,6 +90,9 @@ export const api = {
     request<unknown>('POST', of(id, `/questions/${encodeURIComponent(ask)}/reject`)),
   interrupt: (id: string, ask: string, value: unknown) =>
     request<unknown>('POST', of(id, `/interrupt/${encodeURIComponent(ask)}`), { value }),
+  /** The result of a tool that a client runs. */
+  toolResult: (id: string, call: string, output: unknown, is_error: boolean) =>
+    request<unknown>('POST', of(id, `/tool-results/${encodeURIComponent(call)}`), { output, is_error }),
   callback: (id: string, component: string, action: string, payload: unknown) =>
     request<unknown>('POST', of(id, `/components/${encodeURIComponent(component)}/callback`), { action, payload }),
   view: (id: string, before: string, messages: number, signal: AbortSignal) =>

@@ -88,7 +88,9 @@ export interface InterruptBlock extends Base {
   component_name: string
   props: unknown
   surface: string
-  state: 'pending' | 'answered' | 'withdrawn'
+  /** The call that waits, when a client has to run a tool. */
+  tool_use_id?: string
+  state: 'pending' | 'answered' | 'failed' | 'withdrawn'
   value?: unknown
   by?: string
   reason?: string
