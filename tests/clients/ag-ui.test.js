@@ -141,6 +141,48 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
       assert.deepEqual(results(agent).map((message) => message.content), ['2026-12-24'])
     })
 
+    test('a tool of the client that the agent calls by itself', async () => {
+      const id = await newId()
+      const agent = agentOf(id)
+      const tools = [{ name: 'get_weather', description: 'the weather in a city', parameters: { type: 'object', properties: { city: { type: 'string' } } } }]
+      const first = await say(agent, 'client get_weather {"city":"Ghent"}', { tools })
+      assert.deepEqual(first.errors, [])
+      assert.deepEqual(agent.pendingInterrupts, [])
+      const call = agent.messages.flatMap((message) => message.toolCalls ?? []).at(-1)
+      assert.deepEqual([call.function.name, JSON.parse(call.function.arguments)], ['get_weather', { city: 'Ghent' }])
+      assert.equal((await daemon.show(id)).status, 'waiting')
+      agent.addMessage({ id: 'weather', role: 'tool', toolCallId: call.id, content: 'clear' })
+      const seen = await run(agent, { tools })
+      assert.deepEqual(seen.errors, [])
+      assert.equal(texts(agent).at(-1).content, 'The client says: clear')
+      assert.deepEqual(results(agent).map((message) => message.content), ['clear'])
+      // Without it, another client is asked to answer in its place.
+      await say(agent, 'client get_weather', { tools })
+      const other = agentOf(id)
+      await run(other)
+      assert.equal(other.pendingInterrupts[0].reason, 'turnloom:get_weather')
+      const resume = [{ interruptId: other.pendingInterrupts[0].id, status: 'resolved', payload: 'rain' }]
+      assert.deepEqual((await run(other, { resume })).errors, [])
+      assert.equal(texts(other).at(-1).content, 'The client says: rain')
+    })
+
+    test('state that the client writes, and an old copy of it', async () => {
+      const id = await newId()
+      const agent = agentOf(id)
+      agent.state = { rows: 5 }
+      assert.deepEqual((await say(agent, 'state')).errors, [])
+      assert.match(texts(agent).at(-1).content, /I was told \{"rows":5\}/)
+      assert.deepEqual(agent.state, { rows: 6 })
+      const stale = agentOf(id)
+      stale.state = { rows: 5 }
+      stale.messages = agent.messages.filter((message) => message.role === 'user')
+      assert.deepEqual((await say(stale, 'echo hello')).errors, [])
+      assert.deepEqual(stale.state, { rows: 6 }, 'an old copy does not undo what the agent wrote')
+      agent.state = { ...agent.state, colour: 'weld' }
+      assert.deepEqual((await say(agent, 'echo hello')).errors, [])
+      assert.deepEqual((await daemon.call('GET', `/api/sessions/${id}/state`)).state, { rows: 6, colour: 'weld' })
+    })
+
     test('a sub-agent', async () => {
       const { agent, seen } = await whole('subagent')
       const types = seen.events.map((event) => event.type)

@@ -25,14 +25,14 @@ async function majors() {
 
 /** A chat as an application makes it. */
 function chatWith({ major, ai, react }, id, options = {}) {
-  const { profile = major, query = '', ...rest } = options
+  const { profile = major, query = '', tools, ...rest } = options
   const seen = { data: [], calls: [], errors: [], requests: 0 }
   const chat = new react.Chat({
     id,
     transport: new ai.DefaultChatTransport({
       api: `${daemon.url}/ai-sdk/chat?v=${profile}${query}`,
       headers: daemon.headers,
-      body: { params: { pace_ms: 0 } },
+      body: { params: { pace_ms: 0 }, tools },
       fetch: (url, init) => {
         seen.requests++
         return fetch(url, init)
@@ -95,6 +95,7 @@ for (const client of await majors()) {
         'tool-approve_tool': { approved: yes },
         'tool-ask_user': { answers: [['Silk'], ['Weld']] },
         'tool-DatePicker': '2026-12-24',
+        'tool-get_weather': { sky: 'clear' },
       }[part.type]
       if (output !== undefined) {
         const tool = part.type.slice('tool-'.length)
@@ -135,6 +136,18 @@ for (const client of await majors()) {
       await assertSound(client, made)
       return { id, ...made }
     }
+
+    test('a tool of the client that the agent calls by itself', async () => {
+      const tool = { description: 'the weather in a city', parameters: { type: 'object', properties: { city: { type: 'string' } } } }
+      const { chat, seen, id } = await say('client get_weather {"city":"Ghent"}', { tools: { get_weather: tool } })
+      assert.equal(text(chat), 'The client says: {"sky":"clear"}')
+      const [part] = parts(chat, 'tool-get_weather')
+      assert.deepEqual([part.state, part.input, part.output], ['output-available', { city: 'Ghent' }, { sky: 'clear' }])
+      assert.deepEqual(tools(chat), [], 'it is not shown a second time')
+      assert.equal(seen.calls.length, 1)
+      const [history] = (await daemon.call('GET', `/ai-sdk/chat/${id}/messages?v=${major}`)).slice(-1)
+      assert.deepEqual(normal(history), normal(last(chat)))
+    })
 
     test('text and reasoning', async () => {
       const { chat, seen, id } = await say('echo hello there')

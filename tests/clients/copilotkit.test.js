@@ -84,6 +84,24 @@ for (const transport of ['rest', 'single']) {
       assert.deepEqual(errors, [])
     })
 
+    test('a tool of the front end that the agent calls by itself', async () => {
+      const asked = []
+      const tool = {
+        name: 'get_weather',
+        description: 'the weather in a city',
+        handler: async (args) => {
+          asked.push(args)
+          return 'clear'
+        },
+      }
+      const { core, agent, errors } = await open(await newId(), [tool])
+      say(agent, 'client get_weather {"city":"Ghent"}')
+      await core.runAgent({ agent })
+      await eventually('the turn goes on', () => text(agent) === 'The client says: clear')
+      assert.deepEqual(asked, [{ city: 'Ghent' }])
+      assert.deepEqual(errors, [])
+    })
+
     test('stop ends the run', async () => {
       const id = await newId()
       const { core, agent, errors } = await open(id)

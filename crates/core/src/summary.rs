@@ -52,6 +52,10 @@ pub struct Summary {
     pub turn: Option<TurnId>,
     pub asks: Vec<PendingAsk>,
     pub queued: usize,
+    /// Somebody has set the shared state.
+    pub shares_state: bool,
+    /// The newest run that said so brought tools.
+    pub has_run_tools: bool,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
 }

@@ -1,6 +1,7 @@
 //! Claude Code, the real program.
 
 mod asks;
+mod client_tools;
 mod failures;
 mod history;
 mod stopping;

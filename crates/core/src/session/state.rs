@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use serde_json::{Map, Value};
 
 use super::open::OpenWork;
+use crate::client_tools;
 use crate::command::{Files, Receipt};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState, SteerState};
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
@@ -281,6 +282,12 @@ impl State {
             turn: self.turn.clone(),
             asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
             queued: self.queue.len(),
+            shares_state: !self.shared.is_null(),
+            has_run_tools: self
+                .settings
+                .get(client_tools::OF_RUN)
+                .and_then(Value::as_array)
+                .is_some_and(|tools| !tools.is_empty()),
             at_rest: self.at_rest(),
         }
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use turnloom_core::command::{Command, Refusal, Reply, When, Wish};
 use turnloom_core::dialect::ag_ui::{AgUi, RunInput, StateCopy};
-use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::id::Seq;
 
 use super::super::App;
 use super::super::extract::{Client, Query};
@@ -20,7 +20,7 @@ use super::{
     DEFAULT_RUNTIME, New, PAGE, Telling, Wire, answer, dismiss, find_or_create, json_body, offer, send, session_named,
     stop,
 };
-use crate::log::ReadRange;
+use crate::log::{ReadRange, SessionRow};
 use crate::runtime::Runtime;
 use crate::session;
 
@@ -102,7 +102,7 @@ async fn begin(
     if let Purpose::Run(busy) = purpose {
         let said = input.said().map_err(Problem::invalid)?;
         offer(app, &row, input.offered.as_deref(), by).await?;
-        take_state(app, &id, &input, by).await?;
+        take_state(app, &row, &input, by).await?;
         answer(app, &id, input.answers(&row.summary.asks), by).await?;
         row = app.sessions.row(&id).await?;
         if let Some((message_id, content)) = said {
@@ -120,8 +120,11 @@ async fn begin(
 
 /// Makes the client's changes to its copy of the shared state changes of the session's. One that does not fit any more is lost: the run begins with
 /// the state as it is.
-async fn take_state(app: &App, id: &SessionId, input: &RunInput, by: &str) -> Result<(), Problem> {
-    let Some(mut copy) = StateCopy::of(input) else { return Ok(()) };
+async fn take_state(app: &App, row: &SessionRow, input: &RunInput, by: &str) -> Result<(), Problem> {
+    let (id, nothing) = (&row.id, json!({}));
+    // Most have none, and are spared the way to the session.
+    let copy = StateCopy::of(input).filter(|copy| row.summary.shares_state || !copy.is(&nothing));
+    let Some(mut copy) = copy else { return Ok(()) };
     let patch = |patch: Value| Command { by: by.to_owned(), wish: Wish::PatchState { patch } };
     let now = app.sessions.wish(id, patch(json!([]))).await?;
     if matches!(&now, Reply::State { state, .. } if copy.is(state)) {

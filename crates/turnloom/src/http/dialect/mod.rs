@@ -275,7 +275,11 @@ fn pending(row: &SessionRow) -> HashSet<AskId> {
 /// Tells the session which tools the client of this request runs. An offer: a runtime that cannot call them is not bothered with it.
 async fn offer(app: &App, row: &SessionRow, tools: Option<&[ClientTool]>, by: &str) -> Result<(), Problem> {
     let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
-    let Some(tools) = tools.filter(|_| capabilities.unwrap_or_default().client_tools) else { return Ok(()) };
+    // Most bring none, and are spared the way to the session.
+    let is_news = |tools: &&[ClientTool]| !tools.is_empty() || row.summary.has_run_tools;
+    let Some(tools) = tools.filter(is_news).filter(|_| capabilities.unwrap_or_default().client_tools) else {
+        return Ok(());
+    };
     let settings = serde_json::Map::from_iter([(client_tools::OF_RUN.to_owned(), json!(tools))]);
     let update = Update { settings, ..Update::default() };
     app.sessions.wish(&row.id, Command { by: by.to_owned(), wish: Wish::Update(update) }).await?;
