@@ -196,7 +196,8 @@ impl MockAgent {
             Do::Steer { message, text } => {
                 let mut steps = scripts::words(&format!("{}-{message}", self.name), &format!("Understood: {text}"));
                 steps.insert(0, Step::Say(Say::Steered { message }));
-                // It is heard at once, before what is still to be said, and it ends a wait.
+                // It is heard at once, before what is still to be said, and it ends a wait, also one that has not begun.
+                self.steps.retain(|step| !matches!(step, Step::Hang));
                 steps.into_iter().rev().for_each(|step| self.steps.push_front(step));
                 self.hangs = false;
             }
