@@ -317,12 +317,14 @@ fn a_message_of_the_client_is_not_told_to_it_again() {
 }
 
 /// A run of a client that holds these messages and this copy of the state.
-fn change(log: &[Envelope], messages: &[&str], copy: Value) -> Option<Value> {
+fn change(log: &[Envelope], messages: &[&str], copy: &Value) -> Option<Value> {
     let message = |id: &&str| json!({ "id": id, "role": "assistant", "content": "" });
     let messages: Vec<Value> = messages.iter().map(message).collect();
     let body = json!({ "threadId": "s", "runId": "r", "messages": messages, "state": copy });
     let mut state = StateCopy::of(&RunInput::read(&body).unwrap()).unwrap();
-    log.iter().for_each(|envelope| state.step(envelope));
+    for envelope in log {
+        state.step(envelope);
+    }
     state.change()
 }
 
@@ -336,12 +338,12 @@ fn a_copy_of_the_state_that_is_only_old_changes_nothing() {
     let (first, second) =
         (json!({ "rows": 1, "colours": ["indigo"] }), json!({ "rows": 2, "colours": ["indigo", "weld"] }));
     for old in [json!({}), first.clone(), second] {
-        assert_eq!(change(&log, &[], old.clone()), None, "{old} may be what a client still has");
+        assert_eq!(change(&log, &[], &old), None, "{old} may be what a client still has");
     }
-    let back = change(&log, &[&told], first).expect("who saw the second row and has one took one away");
+    let back = change(&log, &[&told], &first).expect("who saw the second row and has one took one away");
     assert!(back.as_array().unwrap().contains(&json!({ "op": "replace", "path": "/rows", "value": 1 })), "{back}");
     // What a client adds to an old copy is all that it means.
-    let added = change(&log, &[], json!({ "rows": 1, "colours": ["indigo"], "warp": 9 }));
+    let added = change(&log, &[], &json!({ "rows": 1, "colours": ["indigo"], "warp": 9 }));
     assert_eq!(added, Some(json!([{ "op": "add", "path": "/warp", "value": 9 }])));
 }
 
@@ -350,7 +352,9 @@ fn the_result_of_a_clients_tool_is_taken_as_it_came() {
     let log = logs::played(&["client get_weather"], PermissionReply::Once);
     let at = log.iter().position(|envelope| matches!(envelope.event, Event::Interrupt(_))).unwrap();
     let mut state = crate::session::State::default();
-    log[..=at].iter().for_each(|envelope| state.apply(envelope));
+    for envelope in &log[..=at] {
+        state.apply(envelope);
+    }
     let asks = state.summary().asks;
     let call = asks[0].client_call().unwrap();
     let turn = asks[0].turn_id.as_ref().unwrap();
