@@ -299,3 +299,36 @@ fn an_mcp_server_asks_a_person() {
     assert!(place.until_idle(&id).completed().text().contains("it is two metres"));
     place.end();
 }
+
+#[test]
+fn a_client_runs_a_tool_for_codex() {
+    let mut place = Place::codex(
+        r#"
+        [[reply]]
+        name = "look"
+        when = { user = "weather" }
+        step = [{ tool = { name = "get_weather", input = { city = "Ghent" } } }]
+        [[reply]]
+        when = { after = "look" }
+        step = [{ text = "I heard: {{tool_result}}" }]
+        "#,
+    );
+    let tools = json!([{ "name": "get_weather", "description": "The weather in a city." }]);
+    let id = place.session("codex", json!({ "client_tools": tools }));
+    place.say(&id, "weather");
+    let ask = place.ask(&id);
+    assert_eq!((&ask["kind"], &ask["request"]["component_name"]), (&json!("interrupt"), &json!("get_weather")));
+    assert_eq!(ask["request"]["props"], json!({ "city": "Ghent" }));
+    let path = format!("/api/sessions/{id}/tool-results/{}", ask["request"]["tool_use_id"].as_str().unwrap());
+    let given = place.client().post(&path, &json!({ "output": "clear skies" }));
+    assert_eq!(given.status, 200, "{}", given.body);
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.text().contains("clear skies"), "{}", turn.text());
+    let start = turn.only("tool_start");
+    assert_eq!((&start["tool"], &start["client_tool"]), (&json!("get_weather"), &json!(true)));
+    assert_eq!(
+        (&turn.only("tool_result")["output"], turn.of_kind("permission_request").len()),
+        (&json!("clear skies"), 0)
+    );
+    place.end();
+}

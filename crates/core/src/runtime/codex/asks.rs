@@ -12,8 +12,9 @@ use super::opening::ASK_USER;
 use super::protocol::{Call, CodexProtocol};
 use super::wire::{ChangeAsk, CommandAsk, Elicitation, GrantAsk, InputAsk, Resolved, ToolAsk};
 use super::work::ToolKind;
+use crate::client_tools::text_of;
 use crate::command::{AfterAnswer, Answer};
-use crate::event::{PermissionOption, PermissionReply, PermissionRequest, QuestionRequest};
+use crate::event::{Interrupt, PermissionOption, PermissionReply, PermissionRequest, QuestionRequest};
 use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::jsonrpc::{Error, Id};
 use crate::runtime::shell;
@@ -24,6 +25,9 @@ use crate::runtime::{AskRequest, Line, Output, Report, unparsed};
 pub(super) struct Asks {
     open: BTreeMap<String, Open>,
 }
+
+/// What the model reads of a call that no client has run.
+const NOT_RUN: &str = "No client ran this tool.";
 
 #[derive(Debug)]
 struct Open {
@@ -55,6 +59,8 @@ enum Kind {
     AskUser {
         prompts: Vec<String>,
     },
+    /// A call of a tool that a client runs.
+    ClientTool,
 }
 
 impl Open {
@@ -199,14 +205,16 @@ impl CodexProtocol {
     }
 
     fn tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
+        if self.client_tools.contains(&ask.tool) {
+            return self.client_tool_asked(id, ask, out);
+        }
         let questions = if ask.tool == ASK_USER { forms::of_tool(&ask.arguments) } else { Vec::new() };
         if questions.is_empty() {
             let text = match ask.tool.as_str() {
                 ASK_USER => "`questions` must hold at least one question".to_owned(),
                 other => format!("this host has no tool {other}"),
             };
-            let result = json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": false });
-            return self.respond(id, result, out);
+            return self.respond(id, tool_result(&text, false), out);
         }
         let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
         let request = QuestionRequest { questions, ..QuestionRequest::default() };
@@ -261,6 +269,18 @@ impl CodexProtocol {
             ..PermissionRequest::default()
         };
         self.ask_permission(Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool { rules }), request, out);
+    }
+
+    fn client_tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
+        let open = Open::new(id, &ask.thread_id, ask.call_id.as_deref(), Kind::ClientTool);
+        let (subagent_id, tool_use_id) = self.place(&open, out);
+        let request = AskRequest::Interrupt(Interrupt {
+            component_name: ask.tool.clone(),
+            props: ask.arguments.clone(),
+            tool_use_id,
+            ..Interrupt::default()
+        });
+        self.ask(open, subagent_id, request, out);
     }
 
     fn ask_permission(&mut self, open: Open, request: PermissionRequest, out: &mut Output) {
@@ -353,6 +373,7 @@ fn rejection(kind: &Kind) -> Answer {
             and_then: AfterAnswer::GoOn,
         },
         Kind::Input { .. } | Kind::Form { .. } | Kind::AskUser { .. } => Answer::Question { answers: None },
+        Kind::ClientTool => Answer::ToolFailed { output: NOT_RUN.into() },
     }
 }
 
@@ -370,11 +391,15 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
                 Kind::Input { ids, .. } => forms::to_codex(ids, answers),
                 Kind::Form { fields } => forms::to_form(fields, answers),
                 Kind::AskUser { prompts } => forms::to_tool(prompts, answers),
-                Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } => {
+                Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } | Kind::ClientTool => {
                     permission_of(kind, PermissionReply::Reject, None, false)
                 }
             };
             (result, None)
+        }
+        Answer::Interrupt { value } if matches!(kind, Kind::ClientTool) => (tool_result(&text_of(value), true), None),
+        Answer::ToolFailed { output } if matches!(kind, Kind::ClientTool) => {
+            (tool_result(&text_of(output), false), None)
         }
         Answer::Interrupt { .. } | Answer::ToolFailed { .. } => {
             (permission_of(kind, PermissionReply::Reject, None, false), None)
@@ -416,7 +441,12 @@ fn permission_of(kind: &Kind, reply: PermissionReply, rule: Option<&str>, stop: 
         Kind::Input { ids, .. } => forms::to_codex(ids, None),
         Kind::Form { fields } => forms::to_form(fields, None),
         Kind::AskUser { prompts } => forms::to_tool(prompts, None),
+        Kind::ClientTool => tool_result(NOT_RUN, false),
     }
+}
+
+fn tool_result(text: &str, success: bool) -> Value {
+    json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": success })
 }
 
 fn option(reply: PermissionReply, label: &str, rule: Option<&str>) -> PermissionOption {

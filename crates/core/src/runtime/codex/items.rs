@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::changes;
+use super::opening::ASK_USER;
 use super::wire::{Change, Collaboration, Item, in_progress};
 use super::work::{Compacting, ToolKind, Work};
 use crate::event::{
@@ -35,7 +36,13 @@ impl Work {
                 self.call_started(id, &format!("mcp__{server}__{tool}"), arguments.clone(), kind, out);
             }
             Item::DynamicToolCall { id, namespace, tool, arguments, .. } => {
-                self.call_started(id, &qualified(namespace.as_deref(), tool), arguments.clone(), ToolKind::Other, out);
+                // What has no namespace is served by this host: its own tool, or one that a client runs.
+                if namespace.is_none() && tool != ASK_USER {
+                    self.client_call_started(id, tool, arguments, out);
+                } else {
+                    let name = qualified(namespace.as_deref(), tool);
+                    self.call_started(id, &name, arguments.clone(), ToolKind::Other, out);
+                }
             }
             Item::CollabAgentToolCall(call) => self.collaboration_started(call, out),
             Item::WebSearch { id, query, action } => {
@@ -171,6 +178,20 @@ impl Work {
             let tool_use_id = self.open_tool(item_id, kind);
             let input = Some(input).filter(|input| !input.is_null());
             self.say(ToolStart { tool_use_id, tool: tool.to_owned(), input, ..ToolStart::default() }, out);
+        }
+    }
+
+    fn client_call_started(&mut self, item_id: &str, tool: &str, input: &Value, out: &mut Output) {
+        if !self.tools.contains_key(item_id) {
+            self.touch(out);
+            let start = ToolStart {
+                tool_use_id: self.open_tool(item_id, ToolKind::Other),
+                tool: tool.to_owned(),
+                input: Some(input.clone()).filter(|input| !input.is_null()),
+                client_tool: Some(true),
+                ..ToolStart::default()
+            };
+            self.say(start, out);
         }
     }
 

@@ -88,7 +88,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     components: false,
     state: false,
     usage: true,
-    client_tools: false,
+    client_tools: true,
     restore_files: false,
     adopt: true,
 };

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::protocol::{Call, CodexProtocol};
 use super::turn::Turn;
 use super::wire::{Initialized, Models, ThreadOpened};
+use crate::client_tools::ClientTool;
 use crate::event::{ModelChoice, Origin, SlashCommand};
 use crate::runtime::jsonrpc;
 use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
@@ -42,8 +43,10 @@ impl CodexProtocol {
         let mut params = self.settings.of_thread();
         let method = match &self.beginning {
             Beginning::Fresh => {
-                if self.serves_ask_user {
-                    params.insert("dynamicTools".to_owned(), json!([ask_user()]));
+                let own = self.serves_ask_user.then(ask_user);
+                let tools: Vec<Value> = own.into_iter().chain(self.client_tools.iter().map(dynamic_tool)).collect();
+                if !tools.is_empty() {
+                    params.insert("dynamicTools".to_owned(), json!(tools));
                 }
                 "thread/start"
             }
@@ -202,6 +205,12 @@ fn commands() -> Vec<SlashCommand> {
         command("review", "Review the changes that are not committed", Some("what to look at")),
         command("compact", "Make the conversation shorter", None),
     ]
+}
+
+/// A tool that a client runs. Codex takes them when a thread starts, and keeps them with it.
+fn dynamic_tool(tool: &ClientTool) -> Value {
+    let ClientTool { name, description, input_schema } = tool;
+    json!({ "type": "function", "name": name, "description": description, "inputSchema": input_schema })
 }
 
 fn ask_user() -> Value {

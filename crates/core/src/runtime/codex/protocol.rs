@@ -10,6 +10,7 @@ use super::threads::{Family, Stranger};
 use super::turn::Turn;
 use super::wire::{About, Item, Page, SteerTaken, Terminals, ThreadGiven, TurnError, TurnGiven, TurnIs};
 use super::work::Work;
+use crate::client_tools::ClientTools;
 use crate::event::{ModelChoice, Origin, Outcome, TurnResult, WorkStatus};
 use crate::id::{MessageId, TurnId};
 use crate::runtime::jsonrpc::{self, Flavor, Heard, Peer};
@@ -58,6 +59,7 @@ pub(super) enum Call {
 pub struct CodexProtocol {
     pub(super) peer: Peer<Call>,
     pub(super) settings: Settings,
+    pub(super) client_tools: ClientTools,
     pub(super) beginning: Beginning,
     pub(super) serves_ask_user: bool,
     pub(super) title: Option<String>,
@@ -85,6 +87,7 @@ impl Default for CodexProtocol {
         Self {
             peer: Peer::new(Flavor::Plain),
             settings: Settings::default(),
+            client_tools: ClientTools::default(),
             beginning: Beginning::Fresh,
             serves_ask_user: true,
             title: None,
@@ -111,6 +114,9 @@ impl Default for CodexProtocol {
 impl Protocol for CodexProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
         self.settings = Settings::of(opening);
+        if let Some(params) = opening.params.as_object() {
+            self.client_tools.configure(params);
+        }
         self.beginning = opening.beginning.clone();
         self.serves_ask_user = opening.params.get("ask_user").and_then(Value::as_bool) != Some(false);
         let title = opening.params.get("title").and_then(Value::as_str).map(str::to_owned);
