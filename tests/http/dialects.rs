@@ -145,3 +145,31 @@ fn names_that_cannot_be_ids_have_sessions_too() {
     let kept = client.get("/ai-sdk/chat/my%20chat%2F1/messages").json();
     assert_eq!(kept[1]["parts"].as_array().unwrap().last().unwrap()["text"], "hello");
 }
+
+#[test]
+fn tools_of_a_run_are_an_offer_and_its_state_is_taken() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let run = |path: &str, more: Value| {
+        let mut run = json!({ "threadId": "t", "runId": "r", "messages": [], "tools": [{ "name": "fine" }, { "name": "not fine" }, {}] });
+        run.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = client.post(path, &run);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        frames(&answer.body)
+    };
+    // A runtime that cannot call them is not bothered.
+    assert_eq!(run("/ag-ui/exec?runtime=codex-exec", json!({})).last().unwrap()["type"], "RUN_FINISHED");
+    assert_eq!(client.log("exec").len(), 1);
+    // One that can is told of those that can be served.
+    let said = json!({ "messages": [{ "id": "m1", "role": "user", "content": "client" }], "state": { "rows": 1 } });
+    let told = run("/ag-ui/mock", said);
+    let text: String = told.iter().filter_map(|frame| frame["delta"].as_str()).collect();
+    assert!(text.ends_with("Clients run these for me: fine."), "{text}");
+    let state = told.iter().find(|frame| frame["type"] == "STATE_SNAPSHOT").unwrap();
+    assert_eq!(state["snapshot"], json!({ "rows": 1 }));
+    // A state that cannot be kept is left as it is; the run goes on, and says what it is.
+    let large = json!({ "messages": [{ "id": "m2", "role": "user", "content": "echo hello" }], "state": "x".repeat(1_100_000) });
+    let told = run("/ag-ui/mock", large);
+    let state = told.iter().find(|frame| frame["type"] == "STATE_SNAPSHOT").unwrap();
+    assert_eq!(state["snapshot"], json!({ "rows": 1 }));
+}
