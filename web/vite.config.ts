@@ -1,11 +1,16 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 // `TURNLOOM_URL` points the development server at a running daemon.
 const daemon = process.env['TURNLOOM_URL'] ?? 'http://127.0.0.1:7171'
 
+// What the page shares with the SDK is taken from its sources.
+const sdk = fileURLToPath(new URL('../sdk/typescript/src', import.meta.url))
+
 export default defineConfig({
   plugins: [svelte()],
+  resolve: { alias: { turnloom: sdk } },
   build: {
     // The built files are committed there, and embedded into the daemon.
     outDir: '../crates/turnloom/assets',
@@ -16,6 +21,6 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1024,
   },
-  server: { proxy: { '/api': daemon, '/login': daemon, '/health': daemon } },
+  server: { fs: { allow: ['.', sdk] }, proxy: { '/api': daemon, '/login': daemon, '/health': daemon } },
   test: { environment: 'node', include: ['tests/**/*.test.ts'] },
 })

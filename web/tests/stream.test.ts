@@ -1,23 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createParser } from '../src/lib/sse'
 import { connect, delayOf, type Connection, type Wiring } from '../src/lib/stream'
-
-describe('parser', () => {
-  const stream =
-    ': connected\n\nid: 4\nevent: ops\ndata: {"seq":4}\n\nevent: heartbeat\r\ndata: {"head":4}\r\n\r\ndata: a\ndata: b\n\n'
-  const events = [
-    { event: 'ops', id: '4', data: '{"seq":4}' },
-    { event: 'heartbeat', id: '4', data: '{"head":4}' },
-    { event: 'message', id: '4', data: 'a\nb' },
-  ]
-
-  it('reads a stream that is cut anywhere', () => {
-    for (let cut = 0; cut <= stream.length; cut++) {
-      const parse = createParser()
-      expect([...parse(stream.slice(0, cut)), ...parse(stream.slice(cut))]).toEqual(events)
-    }
-  })
-})
 
 describe('connect', () => {
   beforeEach(() => void vi.useFakeTimers())

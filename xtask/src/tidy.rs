@@ -83,8 +83,9 @@ fn names_a_home(line: &str, place: &str) -> bool {
 fn tracked_files() -> Result<Vec<PathBuf>> {
     let output = Command::new("git").args(["ls-files", "-z"]).output().context("cannot run git")?;
     let names = String::from_utf8(output.stdout)?;
-    let generated = |name: &&str| !name.is_empty() && !name.ends_with("Cargo.lock") && !name.contains("/assets/");
-    Ok(names.split('\0').filter(generated).map(PathBuf::from).filter(|path| path.is_file()).collect())
+    let generated = |name: &&str| ["Cargo.lock", "/assets/", "/generated/"].iter().any(|known| name.contains(known));
+    let written = |name: &&str| !name.is_empty() && !generated(name);
+    Ok(names.split('\0').filter(written).map(PathBuf::from).filter(|path| path.is_file()).collect())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a developer's tool starts programs")]

@@ -4,10 +4,10 @@ import { untrack } from 'svelte'
 import { api, asProblem, newId, type Problem, type When } from './api'
 import type { Attachment } from './attachments'
 import { connect, onPageWake, type Connection } from './stream'
-import type { ServerEvent } from './sse'
+import type { ServerEvent } from 'turnloom/sse'
 import { timings } from './timings.svelte'
 import type { Message, Part, View } from './types'
-import { apply, reconcile, type Op } from './view'
+import { apply, reconcile, type Op } from 'turnloom/view'
 
 /** Messages on the first page, and on each older one. */
 const PAGE = 30

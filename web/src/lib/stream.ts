@@ -1,7 +1,7 @@
 // Keeps one connection alive: resumes after the last position, backs off, comes back at once when the network or the tab does.
 // Not here: what the events mean. Clock, network and wake-up signals are taken as values, so that tests need none of them.
 
-import { createParser, type ServerEvent } from './sse'
+import { createParser, type ServerEvent } from 'turnloom/sse'
 
 export type Connection =
   | { state: 'connecting' }

@@ -1,0 +1,199 @@
+// Every call a program makes. Not here: how a request is made, and how a stream comes back.
+
+import { streamEvents, streamTurn, type StreamEventsOptions, type StreamTurnOptions } from './events.js'
+import { Requester, type CallOptions, type ClientOptions, type Request } from './request.js'
+import type * as Types from './types.js'
+import { streamView, type StreamViewOptions } from './view/stream.js'
+import type { View } from './view/types.js'
+
+export class Turnloom {
+  readonly #requester: Requester
+
+  constructor(options: ClientOptions = {}) {
+    this.#requester = new Requester(options)
+  }
+
+  /** Whether the daemon is up; needs no token. */
+  health(options?: CallOptions): Promise<Types.Health> {
+    return this.#get('/health', {}, options)
+  }
+
+  /** The runtimes: which are installed, what each can do, and what keeps one from working. */
+  async listAgents(options?: CallOptions): Promise<Types.Agent[]> {
+    return (await this.#get<{ agents: Types.Agent[] }>('/api/agents', {}, options)).agents
+  }
+
+  /** What an agent has stored by itself and can become a session (`adopt`). */
+  async listConversations(
+    runtime: string,
+    query: { cwd: string },
+    options?: CallOptions,
+  ): Promise<Types.Conversation[]> {
+    const path = `/api/agents/${encodeURIComponent(runtime)}/conversations`
+    return (await this.#get<{ conversations: Types.Conversation[] }>(path, query, options)).conversations
+  }
+
+  /** With a `session_id` of your own, the same call again gives the same session. */
+  createSession(session: Types.CreateSession, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('POST', '/api/sessions', session, options)
+  }
+
+  /** Newest activity first. `next_cursor` of one answer is the `cursor` of the next. */
+  listSessions(query: Types.ListSessions = {}, options?: CallOptions): Promise<Types.SessionList> {
+    return this.#get('/api/sessions', query, options)
+  }
+
+  getSession(id: string, options?: CallOptions): Promise<Types.Session> {
+    return this.#get(of(id), {}, options)
+  }
+
+  updateSession(id: string, fields: Types.UpdateSession, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('PATCH', of(id), fields, options)
+  }
+
+  /** Nothing runs in it any more; everything can still be read. */
+  archiveSession(id: string, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('DELETE', of(id), undefined, options)
+  }
+
+  unarchiveSession(id: string, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('POST', of(id, 'unarchive'), undefined, options)
+  }
+
+  /** Removes it for good, with everything that was said in it. */
+  deleteSession(id: string, options?: CallOptions): Promise<void> {
+    return this.#requester.json(of(id), { ...options, method: 'DELETE', query: { purge: true } })
+  }
+
+  resumeSession(
+    id: string,
+    body: { provider_session_id?: string } = {},
+    options?: CallOptions,
+  ): Promise<Types.Session> {
+    return this.#send('POST', of(id, 'resume'), body, options)
+  }
+
+  forkSession(id: string, body: Types.ForkSession = {}, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('POST', of(id, 'fork'), body, options)
+  }
+
+  rollbackSession(id: string, body: Types.RollbackSession, options?: CallOptions): Promise<Types.Session> {
+    return this.#send('POST', of(id, 'rollback'), body, options)
+  }
+
+  async compactSession(id: string, options?: CallOptions): Promise<void> {
+    await this.#send('POST', of(id, 'compact'), undefined, options)
+  }
+
+  /** Resolves when the message is durable. With a `message_id` of your own, sending it again is safe. */
+  postMessage(id: string, message: Message, options?: CallOptions): Promise<Types.Receipt> {
+    return this.#send('POST', of(id, 'message'), asSend(message), options)
+  }
+
+  /** Resolves when the turn is settled; `false` when none ran. */
+  async stop(id: string, body: { turn_id?: string } = {}, options?: CallOptions): Promise<boolean> {
+    return (await this.#send<{ stopped: boolean }>('POST', of(id, 'stop'), body, options)).stopped
+  }
+
+  async getQueue(id: string, options?: CallOptions): Promise<Types.QueueItem[]> {
+    return (await this.#get<Queue>(of(id, 'queue'), {}, options)).queue
+  }
+
+  /** `order` has every message id that waits. */
+  async reorderQueue(id: string, order: string[], options?: CallOptions): Promise<Types.QueueItem[]> {
+    return (await this.#send<Queue>('PATCH', of(id, 'queue'), { order }, options)).queue
+  }
+
+  async removeFromQueue(id: string, messageId: string, options?: CallOptions): Promise<Types.QueueItem[]> {
+    return (await this.#send<Queue>('DELETE', of(id, 'queue', messageId), undefined, options)).queue
+  }
+
+  /** A page of the log. */
+  getEvents<T extends Types.EventType = Types.EventType>(
+    id: string,
+    query: { after?: number; limit?: number; types?: readonly T[] } = {},
+    options?: CallOptions,
+  ): Promise<Types.EventPage<T>> {
+    return this.#get(of(id, 'events'), query, options)
+  }
+
+  /** The log from a position on, and then whatever comes. Ends when the loop is left, or by the signal. */
+  streamEvents<T extends Types.EventType = Types.EventType>(
+    id: string,
+    options: StreamEventsOptions<T> = {},
+  ): AsyncGenerator<Types.EventOf<T>, void, undefined> {
+    return streamEvents(this.#requester, of(id), options)
+  }
+
+  /** Sends a message and gives the events of its turn, until `done`. Leaving the loop does not stop the turn. */
+  streamTurn(
+    id: string,
+    message: Message,
+    options: StreamTurnOptions = {},
+  ): AsyncGenerator<Types.SessionEvent, void, undefined> {
+    return streamTurn(this.#requester, of(id), asSend(message), options)
+  }
+
+  /** The conversation as people read it. `before` of one answer leads to older messages. */
+  getView(id: string, query: Types.ViewQuery = {}, options?: CallOptions): Promise<View> {
+    return this.#get(of(id, 'view'), query, options)
+  }
+
+  /** The conversation as people read it, each time it has changed: always the same object, changed in place. */
+  streamView(id: string, options: StreamViewOptions = {}): AsyncGenerator<View, void, undefined> {
+    return streamView(this.#requester, of(id), options)
+  }
+
+  /** What waits for a person, over all sessions, oldest first. */
+  async listAsks(options?: CallOptions): Promise<Types.Ask[]> {
+    return (await this.#get<{ asks: Types.Ask[] }>('/api/asks', {}, options)).asks
+  }
+
+  replyPermission(id: string, askId: string, answer: Permission, options?: CallOptions): Promise<Types.Resolved> {
+    const body = typeof answer === 'string' ? { reply: answer } : answer
+    return this.#send('POST', of(id, 'permissions', askId), body, options)
+  }
+
+  /** One list of answers for each question. */
+  replyQuestion(id: string, askId: string, answers: string[][], options?: CallOptions): Promise<Types.Resolved> {
+    return this.#send('POST', of(id, 'questions', askId), { answers }, options)
+  }
+
+  rejectQuestion(id: string, askId: string, options?: CallOptions): Promise<Types.Resolved> {
+    return this.#send('POST', `${of(id, 'questions', askId)}/reject`, undefined, options)
+  }
+
+  answerInterrupt(id: string, interruptId: string, value: unknown, options?: CallOptions): Promise<Types.Resolved> {
+    return this.#send('POST', of(id, 'interrupt', interruptId), { value }, options)
+  }
+
+  /** What was too large for its event. */
+  async getBlob(blobId: string, options?: CallOptions): Promise<Blob> {
+    return (
+      await this.#requester.open(`/api/blobs/${encodeURIComponent(blobId)}`, { ...options, accept: '*/*' })
+    ).blob()
+  }
+
+  #get<T>(path: string, query: NonNullable<Request['query']>, options?: CallOptions): Promise<T> {
+    return this.#requester.json(path, { ...options, query })
+  }
+
+  #send<T>(method: string, path: string, body: unknown, options?: CallOptions): Promise<T> {
+    return this.#requester.json(path, { ...options, method, body })
+  }
+}
+
+/** A text, or a message with all that can be said about it. */
+export type Message = string | Types.SendMessage
+/** A reply alone, or with all that can be said about it. */
+export type Permission = Types.PermissionReply | Types.PermissionAnswer
+
+interface Queue {
+  queue: Types.QueueItem[]
+}
+
+const asSend = (message: Message): Types.SendMessage => (typeof message === 'string' ? { message } : message)
+
+function of(id: string, ...rest: string[]): string {
+  return ['/api/sessions', ...[id, ...rest].map(encodeURIComponent)].join('/')
+}

@@ -1,0 +1,726 @@
+// Made by `npm run generate` from docs/reference. Do not edit.
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * Event
+         * @description One fact of a Turnloom session log.
+         */
+        Event: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            type: string;
+            session_id: string;
+            turn_id?: string;
+            data: {
+                subagent_id?: string;
+            };
+        } & ({
+            /** @constant */
+            type: "session_ready";
+            data: components["schemas"]["SessionReady"];
+        } | {
+            /** @constant */
+            type: "session_updated";
+            data: components["schemas"]["SessionUpdated"];
+        } | {
+            /** @constant */
+            type: "mode_changed";
+            data: components["schemas"]["ModeChanged"];
+        } | {
+            /** @constant */
+            type: "model_changed";
+            data: components["schemas"]["ModelChanged"];
+        } | {
+            /** @constant */
+            type: "session_ended";
+            data: components["schemas"]["SessionEnded"];
+        } | {
+            /** @constant */
+            type: "user_message";
+            data: components["schemas"]["UserMessage"];
+        } | {
+            /** @constant */
+            type: "turn_started";
+            data: components["schemas"]["TurnStarted"];
+        } | {
+            /** @constant */
+            type: "status";
+            data: components["schemas"]["Status"];
+        } | {
+            /** @constant */
+            type: "steer";
+            data: components["schemas"]["Steer"];
+        } | {
+            /** @constant */
+            type: "result";
+            data: components["schemas"]["TurnResult"];
+        } | {
+            /** @constant */
+            type: "done";
+            data: components["schemas"]["Done"];
+        } | {
+            /** @constant */
+            type: "error";
+            data: components["schemas"]["Failure"];
+        } | {
+            /** @constant */
+            type: "usage";
+            data: components["schemas"]["Usage"];
+        } | {
+            /** @constant */
+            type: "delta";
+            data: components["schemas"]["Delta"];
+        } | {
+            /** @constant */
+            type: "thinking";
+            data: components["schemas"]["Thinking"];
+        } | {
+            /** @constant */
+            type: "retracted";
+            data: components["schemas"]["Retracted"];
+        } | {
+            /** @constant */
+            type: "tool_start";
+            data: components["schemas"]["ToolStart"];
+        } | {
+            /** @constant */
+            type: "tool_progress";
+            data: components["schemas"]["ToolProgress"];
+        } | {
+            /** @constant */
+            type: "tool_result";
+            data: components["schemas"]["ToolResult"];
+        } | {
+            /** @constant */
+            type: "permission_request";
+            data: components["schemas"]["PermissionRequest"];
+        } | {
+            /** @constant */
+            type: "permission_resolved";
+            data: components["schemas"]["PermissionResolved"];
+        } | {
+            /** @constant */
+            type: "question_request";
+            data: components["schemas"]["QuestionRequest"];
+        } | {
+            /** @constant */
+            type: "question_resolved";
+            data: components["schemas"]["QuestionResolved"];
+        } | {
+            /** @constant */
+            type: "interrupt";
+            data: components["schemas"]["Interrupt"];
+        } | {
+            /** @constant */
+            type: "interrupt_resolved";
+            data: components["schemas"]["InterruptResolved"];
+        } | {
+            /** @constant */
+            type: "subagent_started";
+            data: components["schemas"]["SubagentStarted"];
+        } | {
+            /** @constant */
+            type: "subagent_ended";
+            data: components["schemas"]["SubagentEnded"];
+        } | {
+            /** @constant */
+            type: "background_started";
+            data: components["schemas"]["BackgroundStarted"];
+        } | {
+            /** @constant */
+            type: "background_ended";
+            data: components["schemas"]["BackgroundEnded"];
+        } | {
+            /** @constant */
+            type: "component_update";
+            data: components["schemas"]["ComponentUpdate"];
+        } | {
+            /** @constant */
+            type: "component_remove";
+            data: components["schemas"]["ComponentRemove"];
+        } | {
+            /** @constant */
+            type: "component_callback";
+            data: components["schemas"]["ComponentCallback"];
+        } | {
+            /** @constant */
+            type: "state_snapshot";
+            data: components["schemas"]["StateSnapshot"];
+        } | {
+            /** @constant */
+            type: "state_delta";
+            data: components["schemas"]["StateDelta"];
+        } | {
+            /** @constant */
+            type: "plan_updated";
+            data: components["schemas"]["PlanUpdated"];
+        } | {
+            /** @constant */
+            type: "diff_updated";
+            data: components["schemas"]["DiffUpdated"];
+        } | {
+            /** @constant */
+            type: "artifact_created";
+            data: components["schemas"]["ArtifactCreated"];
+        } | {
+            /** @constant */
+            type: "artifact_updated";
+            data: components["schemas"]["ArtifactUpdated"];
+        } | {
+            /** @constant */
+            type: "artifact_version";
+            data: components["schemas"]["ArtifactVersion"];
+        } | {
+            /** @constant */
+            type: "artifact_removed";
+            data: components["schemas"]["ArtifactRemoved"];
+        } | {
+            /** @constant */
+            type: "evidence_changed";
+            data: components["schemas"]["EvidenceChanged"];
+        } | {
+            /** @constant */
+            type: "compaction_start";
+            data: components["schemas"]["CompactionStart"];
+        } | {
+            /** @constant */
+            type: "compaction_end";
+            data: components["schemas"]["CompactionEnd"];
+        } | {
+            /** @constant */
+            type: "rollback";
+            data: components["schemas"]["Rollback"];
+        } | {
+            /** @constant */
+            type: "forked";
+            data: components["schemas"]["Forked"];
+        } | {
+            /** @constant */
+            type: "queue_changed";
+            data: components["schemas"]["QueueChanged"];
+        } | {
+            /** @constant */
+            type: "agent_unparsed";
+            data: components["schemas"]["AgentUnparsed"];
+        });
+        /** @description The session can take messages: at its creation, and each time its agent has started. */
+        SessionReady: {
+            session_id?: components["schemas"]["SessionId"] | null;
+            runtime: string;
+            /** @description The agent's own name for the conversation, stored the moment it is known. */
+            provider_session_id?: string | null;
+            /** @description Whether the agent remembers the conversation; absent on the first start. */
+            resumed?: boolean | null;
+            reason?: string | null;
+            title?: string | null;
+            cwd?: string | null;
+            model?: string | null;
+            mode?: string | null;
+            /** @description The version of the agent's program. */
+            version?: string | null;
+            /** @description What a message that begins with a slash may call. */
+            commands?: components["schemas"]["SlashCommand"][] | null;
+            /** @description What the session's model may be changed to. */
+            models?: components["schemas"]["ModelChoice"][] | null;
+        };
+        /** @description One persistent conversation with one runtime. */
+        SessionId: string;
+        SlashCommand: {
+            name: string;
+            description?: string | null;
+            hint?: string | null;
+        };
+        ModelChoice: {
+            id: string;
+            name?: string | null;
+            description?: string | null;
+        };
+        SessionUpdated: {
+            title?: string | null;
+            archived?: boolean | null;
+            /** @description Parameters of the runtime that were changed after creation. */
+            settings?: {
+                [key: string]: unknown;
+            } | null;
+            by: string;
+        };
+        ModeChanged: {
+            mode: string;
+            by?: string | null;
+        };
+        ModelChanged: {
+            model: string;
+            by?: string | null;
+        };
+        SessionEnded: {
+            reason: components["schemas"]["EndReason"];
+            terminated_by: string;
+            message?: string | null;
+        };
+        /**
+         * @description Why a session ended.
+         * @enum {string}
+         */
+        EndReason: "completed" | "error" | "terminated";
+        UserMessage: {
+            message_id: components["schemas"]["MessageId"];
+            content: components["schemas"]["Part"][];
+            origin: components["schemas"]["Origin"];
+        };
+        /** @description One message of a person, or of whatever stands for one. */
+        MessageId: string;
+        /** @description One piece of a message. */
+        Part: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            media_type: string;
+            data?: string | null;
+            blob?: components["schemas"]["BlobRef"] | null;
+        } | {
+            /** @constant */
+            type: "file";
+            path: string;
+        };
+        /** @description What an event says of content that is elsewhere. */
+        BlobRef: {
+            id: components["schemas"]["BlobId"];
+            /**
+             * Format: uint64
+             * @description In bytes.
+             */
+            size: number;
+            media_type: string;
+            /** @description How it begins; empty when it is not text. */
+            head: string;
+            /** @description How it ends; empty when it is not text. */
+            tail: string;
+        };
+        /** @description The SHA-256 of the content, in hex. */
+        BlobId: string;
+        /**
+         * @description What made a turn or a message.
+         * @enum {string}
+         */
+        Origin: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        TurnStarted: {
+            message_ids: components["schemas"]["MessageId"][];
+            origin: components["schemas"]["Origin"];
+        };
+        Status: {
+            state: components["schemas"]["Activity"];
+            label?: string | null;
+            /** Format: uint32 */
+            attempt?: number | null;
+            detail?: unknown;
+        };
+        /**
+         * @description What a session is doing for the person who waits.
+         * @enum {string}
+         */
+        Activity: "accepted" | "starting" | "thinking" | "responding" | "tool" | "waiting" | "retrying" | "compacting" | "stopping";
+        /** @description A message for the running turn: accepted with its content, then delivered, rejected, or returned to the queue. */
+        Steer: {
+            message_id: components["schemas"]["MessageId"];
+            state: components["schemas"]["SteerState"];
+            content?: components["schemas"]["Part"][] | null;
+            origin?: components["schemas"]["Origin"] | null;
+            reason?: string | null;
+        };
+        /**
+         * @description What became of a message meant for the running turn.
+         * @enum {string}
+         */
+        SteerState: "accepted" | "delivered" | "rejected" | "returned";
+        TurnResult: {
+            text: string;
+        };
+        Done: {
+            outcome: components["schemas"]["Outcome"];
+            stopped?: boolean;
+            /** Format: int32 */
+            exit_code?: number | null;
+            reason?: string | null;
+            /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
+            anchor?: string | null;
+        };
+        /**
+         * @description How a turn ended.
+         * @enum {string}
+         */
+        Outcome: "completed" | "stopped" | "interrupted" | "failed";
+        /** @description Something went wrong, with what to do about it. */
+        Failure: {
+            message: string;
+            code: string;
+            retryable: boolean;
+            fix?: string | null;
+        };
+        /** @description What this turn used. */
+        Usage: {
+            /** Format: uint64 */
+            input_tokens: number;
+            /** Format: uint64 */
+            output_tokens: number;
+            /** Format: uint64 */
+            cached_tokens?: number | null;
+            /** Format: uint64 */
+            reasoning_tokens?: number | null;
+            /** Format: double */
+            cost_usd?: number | null;
+            /** Format: uint64 */
+            context_used?: number | null;
+            /** Format: uint64 */
+            context_window?: number | null;
+        };
+        Delta: {
+            block_id: components["schemas"]["BlockId"];
+            text: string;
+            /** @description Nothing more will come in this block. */
+            done?: boolean;
+            /** @description The block was closed half written. */
+            interrupted?: boolean;
+        };
+        /** @description A stretch of text or thinking. */
+        BlockId: string;
+        Thinking: {
+            block_id: components["schemas"]["BlockId"];
+            text: string;
+            done?: boolean | null;
+            interrupted?: boolean;
+        };
+        /** @description The agent took back what it streamed in this block. */
+        Retracted: {
+            block_id: components["schemas"]["BlockId"];
+            reason?: string | null;
+        };
+        ToolStart: {
+            tool_use_id: components["schemas"]["ToolUseId"];
+            tool: string;
+            input?: unknown;
+            command?: string | null;
+            file_path?: string | null;
+            pattern?: string | null;
+            search_path?: string | null;
+            is_file_read?: boolean | null;
+            subagent_spawn?: boolean | null;
+            subagent_name?: string | null;
+            /** @description The whole input, when what is in `input` had to be cut. */
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        /** @description One call of a tool; the agent's own id. */
+        ToolUseId: string;
+        ToolProgress: {
+            tool_use_id: components["schemas"]["ToolUseId"];
+            text?: string | null;
+            /** Format: double */
+            fraction?: number | null;
+        };
+        ToolResult: {
+            tool_use_id: components["schemas"]["ToolUseId"];
+            output: string;
+            is_error: boolean;
+            /** Format: int32 */
+            exit_code?: number | null;
+            file_path?: string | null;
+            is_file_read?: boolean | null;
+            /** @description The tool did not run: a person or a rule said no. */
+            denied?: boolean | null;
+            /** @description The turn ended before the tool did. */
+            interrupted?: boolean | null;
+            diff?: string | null;
+            /** @description The whole output, when what is in `output` had to be cut. */
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        PermissionRequest: {
+            ask_id: components["schemas"]["AskId"];
+            tool_name: string;
+            tool_input: unknown;
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            title?: string | null;
+            options: components["schemas"]["PermissionOption"][];
+        };
+        /** @description Something that waits for a person. */
+        AskId: string;
+        /** @description One answer that may be given. */
+        PermissionOption: {
+            reply: components["schemas"]["PermissionReply"];
+            label: string;
+            /** @description The rule that `always` would store. */
+            rule?: string | null;
+        };
+        /**
+         * @description A person's answer to a permission request.
+         * @enum {string}
+         */
+        PermissionReply: "once" | "always" | "reject";
+        PermissionResolved: {
+            ask_id: components["schemas"]["AskId"];
+            tool_name: string;
+            allowed: boolean;
+            reply: components["schemas"]["PermissionReply"];
+            by: string;
+            reason?: string | null;
+            rule?: string | null;
+            updated_input?: unknown;
+        };
+        QuestionRequest: {
+            ask_id: components["schemas"]["AskId"];
+            questions: components["schemas"]["Question"][];
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            title?: string | null;
+        };
+        Question: {
+            prompt: string;
+            header?: string | null;
+            options: components["schemas"]["QuestionOption"][];
+            multiple: boolean;
+            free_text: boolean;
+        };
+        QuestionOption: {
+            label: string;
+            description?: string | null;
+        };
+        QuestionResolved: {
+            ask_id: components["schemas"]["AskId"];
+            /** @description One list per question. */
+            answers?: string[][] | null;
+            rejected?: boolean | null;
+            by: string;
+            reason?: string | null;
+        };
+        /** @description A component waits for a value from a person. */
+        Interrupt: {
+            interrupt_id: components["schemas"]["AskId"];
+            component_name: string;
+            props: unknown;
+            surface: components["schemas"]["Surface"];
+        };
+        /**
+         * @description Where a component may appear.
+         * @enum {string}
+         */
+        Surface: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
+        InterruptResolved: {
+            interrupt_id: components["schemas"]["AskId"];
+            value?: unknown;
+            by: string;
+            reason?: string | null;
+        };
+        SubagentStarted: {
+            subagent_id: components["schemas"]["SubagentId"];
+            name: string;
+            background?: boolean | null;
+            parent_tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            parent_subagent_id?: components["schemas"]["SubagentId"] | null;
+        };
+        /** @description An agent started by an agent. */
+        SubagentId: string;
+        SubagentEnded: {
+            subagent_id: components["schemas"]["SubagentId"];
+            status: components["schemas"]["WorkStatus"];
+            /** Format: uint64 */
+            tool_calls: number;
+            /** Format: uint64 */
+            file_changes: number;
+        };
+        /**
+         * @description How a sub-agent or a background task ended.
+         * @enum {string}
+         */
+        WorkStatus: "completed" | "failed" | "interrupted";
+        BackgroundStarted: {
+            background_id: components["schemas"]["BackgroundId"];
+            kind: components["schemas"]["BackgroundKind"];
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            label: string;
+        };
+        /** @description A command or an agent that outlives its turn. */
+        BackgroundId: string;
+        /**
+         * @description What runs in the background.
+         * @enum {string}
+         */
+        BackgroundKind: "command" | "agent";
+        BackgroundEnded: {
+            background_id: components["schemas"]["BackgroundId"];
+            status: components["schemas"]["WorkStatus"];
+            output?: string | null;
+            /** Format: int32 */
+            exit_code?: number | null;
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        ComponentUpdate: {
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["Surface"];
+            props: unknown;
+            /** @description `props` is merged into what is there, instead of replacing it. */
+            merge: boolean;
+        };
+        ComponentRemove: {
+            component_id: string;
+        };
+        ComponentCallback: {
+            component_id: string;
+            action: string;
+            payload: unknown;
+            by: string;
+        };
+        StateSnapshot: {
+            state: unknown;
+        };
+        /** @description RFC 6902 JSON Patch. */
+        StateDelta: {
+            patch: unknown;
+            by: string;
+        };
+        PlanUpdated: {
+            steps: components["schemas"]["PlanStep"][];
+            explanation?: string | null;
+        };
+        PlanStep: {
+            text: string;
+            status: components["schemas"]["StepStatus"];
+        };
+        /**
+         * @description How far a step of the plan is.
+         * @enum {string}
+         */
+        StepStatus: "pending" | "running" | "done";
+        DiffUpdated: {
+            files: components["schemas"]["FileDiff"][];
+        };
+        FileDiff: {
+            path: string;
+            kind: components["schemas"]["FileChange"];
+            diff: string;
+        };
+        /**
+         * @description What happened to a file.
+         * @enum {string}
+         */
+        FileChange: "added" | "modified" | "deleted" | "renamed";
+        ArtifactCreated: {
+            artifact_id: string;
+            title: string;
+            media_type: string;
+            path?: string | null;
+            content?: string | null;
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        ArtifactUpdated: {
+            artifact_id: string;
+            title?: string | null;
+            content?: string | null;
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        ArtifactVersion: {
+            artifact_id: string;
+            /** Format: uint64 */
+            version: number;
+            label?: string | null;
+        };
+        ArtifactRemoved: {
+            artifact_id: string;
+        };
+        EvidenceChanged: {
+            evidence_id: string;
+            kind: string;
+            title: string;
+            status: string;
+            detail?: unknown;
+        };
+        CompactionStart: {
+            trigger: components["schemas"]["CompactionTrigger"];
+        };
+        /**
+         * @description Who asked for a compaction.
+         * @enum {string}
+         */
+        CompactionTrigger: "manual" | "auto";
+        CompactionEnd: {
+            /** Format: uint64 */
+            removed?: number | null;
+            /** Format: uint64 */
+            kept?: number | null;
+            /** Format: uint64 */
+            tokens_before?: number | null;
+            /** Format: uint64 */
+            tokens_after?: number | null;
+            reason: components["schemas"]["CompactionReason"];
+            /** @description Compaction did not finish; the conversation goes on as it was. */
+            failed?: boolean | null;
+        };
+        /**
+         * @description Why history was compacted.
+         * @enum {string}
+         */
+        CompactionReason: "tokens" | "count" | "summary" | "manual";
+        Rollback: {
+            turn_ids: components["schemas"]["TurnId"][];
+            files_restored: boolean;
+            by?: string | null;
+            /** @description The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns. */
+            branched?: boolean | null;
+        };
+        /** @description From a user message, or another trigger, to `done`. */
+        TurnId: string;
+        Forked: {
+            from_session: components["schemas"]["SessionId"];
+            at_seq: components["schemas"]["Seq"];
+        };
+        /**
+         * Format: uint64
+         * @description A position in one session's log. The first event has 1; `ZERO` stands before it.
+         */
+        Seq: number;
+        /** @description The queue as it is now. A message's content stands in `added`, once, when it enters. */
+        QueueChanged: {
+            queue: components["schemas"]["QueueItem"][];
+            added?: components["schemas"]["QueueAdded"] | null;
+        };
+        QueueItem: {
+            message_id: components["schemas"]["MessageId"];
+            preview: string;
+            state: components["schemas"]["QueueState"];
+        };
+        /**
+         * @description Where a message in the queue stands.
+         * @enum {string}
+         */
+        QueueState: "waiting" | "returned";
+        QueueAdded: {
+            message_id: components["schemas"]["MessageId"];
+            content: components["schemas"]["Part"][];
+            origin: components["schemas"]["Origin"];
+            /** Format: uint64 */
+            position: number;
+        };
+        /** @description Something an agent said that its adapter could not read: kept and counted, never fatal, never silent. */
+        AgentUnparsed: {
+            location: string;
+            error: string;
+            /** @description The beginning of what it said. */
+            raw: string;
+            /** Format: uint64 */
+            size?: number | null;
+            sha256?: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

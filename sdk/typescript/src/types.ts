@@ -1,0 +1,48 @@
+// The names that a program uses for what the daemon takes and gives. The shapes are generated; see `generated/`.
+
+import type { components as Api } from './generated/api.js'
+import type { components as Events } from './generated/events.js'
+
+type Schemas = Api['schemas']
+
+/** A request without the `null`s that the daemon would also take for what is left out. */
+type Given<T> = { [K in keyof T]: undefined extends T[K] ? Exclude<T[K], null> : T[K] }
+
+export type Agent = Schemas['AgentInfo']
+export type Ask = Schemas['SessionAsk']
+export type Capabilities = Schemas['Capabilities']
+export type Conversation = Schemas['Conversation']
+export type CreateSession = Given<Schemas['Create']>
+export type ForkSession = Given<Schemas['Fork']>
+export type Health = Schemas['Health']
+export type ListSessions = Given<Schemas['ListQuery']>
+export type MessageContent = Schemas['MessageContent']
+export type MessagePart = Schemas['InputPart']
+export type PermissionAnswer = Given<Schemas['Permission']>
+export type PermissionReply = Schemas['PermissionReply']
+export type ProblemDocument = Schemas['Problem']
+export type QueueItem = Schemas['QueueItem']
+export type Receipt = Schemas['Receipt']
+export type Resolved = Schemas['Resolved']
+export type RollbackSession = Given<Schemas['Rollback']>
+export type SendMessage = Given<Schemas['Send']>
+export type Session = Schemas['SessionView']
+export type SessionList = Schemas['SessionList']
+export type SessionStatus = Schemas['SessionStatus']
+export type UpdateSession = Given<Schemas['Update']>
+export type ViewQuery = Given<Schemas['ViewQuery']>
+export type When = Schemas['When']
+
+/** One fact of a session's log. `type` says what `data` is. */
+export type SessionEvent = Events['schemas']['Event']
+export type EventType = SessionEvent['type']
+/** The events of some types only: `EventOf<'delta' | 'done'>`. */
+export type EventOf<T extends EventType> = Extract<SessionEvent, { type: T }>
+
+/** A part of the log, in its order. */
+export interface EventPage<T extends EventType = EventType> {
+  events: EventOf<T>[]
+  /** The newest position in the log. */
+  head: number
+  has_more: boolean
+}
