@@ -1,7 +1,7 @@
 // What the client tests share: the real daemon with the mock agent, and a way to wait that is not a sleep.
 
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -21,17 +21,34 @@ export async function eventually(what, ask) {
 
 /** A daemon in a process of its own. */
 export class Daemon {
-  static async start() {
+  static async start({ config = '' } = {}) {
     const daemon = new Daemon()
     daemon.data = await mkdtemp(join(tmpdir(), 'turnloom-clients-'))
-    const args = ['up', '--no-open', '--no-sample', '--port', '0', '--data', daemon.data]
-    daemon.child = spawn(PROGRAM, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-    daemon.ended = new Promise((resolve) => daemon.child.once('exit', resolve))
-    const found = await eventually('the daemon listens', () => readFile(join(daemon.data, 'daemon.json'), 'utf8').catch(() => null))
-    daemon.url = JSON.parse(found).url
-    daemon.token = (await readFile(join(daemon.data, 'token'), 'utf8')).trim()
-    daemon.headers = { authorization: `Bearer ${daemon.token}` }
+    await writeFile(join(daemon.data, 'config.toml'), config)
+    await daemon.run('0')
     return daemon
+  }
+
+  async run(port) {
+    // The one that was killed has left it.
+    await rm(join(this.data, 'daemon.json'), { force: true })
+    const args = ['up', '--no-open', '--no-sample', '--port', port, '--data', this.data]
+    this.child = spawn(PROGRAM, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    this.ended = new Promise((resolve) => this.child.once('exit', resolve))
+    const found = await eventually('the daemon listens', () => readFile(join(this.data, 'daemon.json'), 'utf8').catch(() => null))
+    this.url = JSON.parse(found).url
+    this.token = (await readFile(join(this.data, 'token'), 'utf8')).trim()
+    this.headers = { authorization: `Bearer ${this.token}` }
+  }
+
+  async kill() {
+    this.child.kill('SIGKILL')
+    await this.ended
+  }
+
+  /** The next daemon, at the same address. */
+  async again() {
+    await this.run(new URL(this.url).port)
   }
 
   async stop() {

@@ -32,6 +32,8 @@ export async function* streamEvents<T extends EventType>(
     for (const event of facts(frames, position)) {
       position = event.seq
       yield event as EventOf<T>
+      // What came along with it is not told to somebody who has had enough.
+      options.signal?.throwIfAborted()
     }
   }
 }
@@ -64,6 +66,7 @@ export async function* streamTurn(
       // The log, where a lost stream goes on, tells of other things too.
       if (event.turn_id !== turn) continue
       yield event
+      options.signal?.throwIfAborted()
       if (event.type === 'done') return
     }
   }

@@ -1,0 +1,212 @@
+// Every call, against the real daemon.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Turnloom, TurnloomError } from 'turnloom'
+
+import { eventually, fixture } from './support.js'
+
+const the = fixture()
+
+/** Runs a turn to its end and gives its events. */
+async function turn(id, message) {
+  const events = []
+  for await (const event of the.client.streamTurn(id, message)) events.push(event)
+  return events
+}
+
+/** What the agent said last. */
+const said = async (id) => (await the.client.getView(id)).messages.findLast(({ role }) => role === 'agent').content
+
+test('the daemon and its agents', async () => {
+  assert.equal((await the.client.health()).status, 'ok')
+  const mock = (await the.client.listAgents()).find(({ id }) => id === 'mock')
+  assert.ok(mock.installed && mock.capabilities.steer)
+})
+
+test('a session, from its creation to its end', async () => {
+  const { client } = the
+  const wanted = { session_id: 'life', runtime: 'mock', params: { title: 'Life', pace_ms: 0 } }
+  const made = await client.createSession(wanted)
+  assert.deepEqual([made.session_id, made.title, made.status], ['life', 'Life', 'idle'])
+  assert.equal((await client.createSession(wanted)).session_id, 'life')
+  await assert.rejects(client.createSession({ ...wanted, params: {} }), { code: 'session_exists', status: 409 })
+  assert.equal((await client.updateSession('life', { title: 'Long life' })).title, 'Long life')
+  assert.deepEqual(
+    (await client.listSessions({ q: 'Long', limit: 1 })).sessions.map(({ session_id }) => session_id),
+    ['life'],
+  )
+  assert.equal((await client.archiveSession('life')).status, 'archived')
+  assert.deepEqual((await client.listSessions({ archived: true })).sessions.length, 1)
+  await assert.rejects(client.postMessage('life', 'hello'), { code: 'archived' })
+  assert.equal((await client.unarchiveSession('life')).status, 'idle')
+  assert.equal((await client.getSession('life')).archived, false)
+  assert.equal(await client.deleteSession('life'), undefined)
+  await assert.rejects(client.getSession('life'), { code: 'session_not_found', status: 404 })
+})
+
+test('messages are taken once, wait, change places and are taken back', async () => {
+  const { client } = the
+  const id = await the.session()
+  const first = { message: [{ type: 'text', text: 'hang' }], message_id: 'm1' }
+  const receipt = await client.postMessage(id, first)
+  assert.equal(receipt.message_id, 'm1')
+  assert.deepEqual(await client.postMessage(id, first), receipt)
+  await assert.rejects(client.postMessage(id, { message: 'no', when: 'reject' }), { code: 'busy', status: 409 })
+  for (const message_id of ['m2', 'm3']) await client.postMessage(id, { message: 'echo ok', message_id })
+  assert.deepEqual(
+    (await client.reorderQueue(id, ['m3', 'm2'])).map(({ message_id }) => message_id),
+    ['m3', 'm2'],
+  )
+  assert.deepEqual(
+    (await client.removeFromQueue(id, 'm2')).map(({ message_id }) => message_id),
+    ['m3'],
+  )
+  assert.deepEqual(
+    (await client.getQueue(id)).map(({ message_id }) => message_id),
+    ['m3'],
+  )
+  assert.equal(await client.stop(id, { turn_id: receipt.turn_id }), true)
+  await eventually('the queue is empty and nothing runs', async () => (await client.getSession(id)).status === 'idle')
+  assert.equal(await said(id), 'ok')
+  assert.equal(await client.stop(id), false)
+})
+
+test('a history is forked, rolled back, compacted, resumed', async () => {
+  const { client } = the
+  const id = await the.session()
+  await turn(id, 'echo one')
+  await turn(id, 'echo two')
+  const fork = await client.forkSession(id, { session_id: 'forked' })
+  assert.equal(fork.session_id, 'forked')
+  assert.equal(await said('forked'), 'two')
+  await client.rollbackSession(id, { turns: 1 })
+  assert.equal(await said(id), 'one')
+  await client.compactSession(id)
+  await eventually(
+    'it is compacted',
+    async () => (await client.getEvents(id, { types: ['compaction_end'] })).events.length === 1,
+  )
+  assert.equal((await client.resumeSession('forked')).session_id, 'forked')
+})
+
+test('pages of the log and of the view', async () => {
+  const { client } = the
+  const id = await the.session()
+  const events = await turn(id, 'echo page')
+  const page = await client.getEvents(id, { after: events[0].seq - 1, limit: 3 })
+  assert.deepEqual(page, { events: events.slice(0, 3), head: events.at(-1).seq, has_more: true })
+  const { events: some } = await client.getEvents(id, { types: ['user_message', 'done'] })
+  assert.deepEqual(
+    some.map(({ type }) => type),
+    ['user_message', 'done'],
+  )
+  const view = await client.getView(id, { messages: 1 })
+  assert.deepEqual(
+    view.messages.map(({ role }) => role),
+    ['agent'],
+  )
+  const older = await client.getView(id, { messages: 1, before: view.before })
+  assert.deepEqual(
+    older.messages.map(({ role }) => role),
+    ['user'],
+  )
+})
+
+test('what is too large for an event', async () => {
+  const id = await the.session()
+  const result = (await turn(id, 'big 100000')).find(({ type }) => type === 'tool_result')
+  assert.equal((await the.client.getBlob(result.data.blob.id)).size, 100_000)
+})
+
+test('conversations of an agent that has none', async () => {
+  assert.deepEqual(await the.client.listConversations('claude', { cwd: '/nowhere' }), [])
+  await assert.rejects(the.client.listConversations('nobody', { cwd: '/' }), { code: 'unknown_runtime' })
+})
+
+/** The first ask of a turn, which waits. */
+async function asked(message) {
+  const id = await the.session()
+  await the.client.postMessage(id, message)
+  const ask = await eventually('an ask', async () =>
+    (await the.client.listAsks()).find(({ session_id }) => session_id === id),
+  )
+  return { id, ask }
+}
+
+/** What the agent says when the turn has gone on to its end. */
+async function ending(id) {
+  for await (const { type } of the.client.streamEvents(id)) if (type === 'done') return said(id)
+}
+
+const answers = {
+  'a permission': [
+    'permission',
+    (id, ask) => the.client.replyPermission(id, ask, 'once'),
+    'Done, with your permission.',
+  ],
+  'a refusal with its reason': [
+    'permission',
+    (id, ask) => the.client.replyPermission(id, ask, { reply: 'reject', message: 'too late' }),
+    'I did not run it: too late.',
+  ],
+  'a question': [
+    'question',
+    (id, ask) => the.client.replyQuestion(id, ask, [['Silk'], ['Weld']]),
+    'You chose Silk; Weld.',
+  ],
+  'a question that is rejected': [
+    'question',
+    (id, ask) => the.client.rejectQuestion(id, ask),
+    'Then I will choose myself.',
+  ],
+  'an interrupt': [
+    'interrupt',
+    (id, ask) => the.client.answerInterrupt(id, ask, '2026-12-24'),
+    'You gave me "2026-12-24".',
+  ],
+}
+for (const [name, [message, reply, expected]] of Object.entries(answers)) {
+  test(`${name} is settled once`, async () => {
+    const { id, ask } = await asked(message)
+    assert.equal((await reply(id, ask.ask_id)).resolved, true)
+    await assert.rejects(reply(id, ask.ask_id), { code: 'already_resolved', status: 409 })
+    assert.equal(await ending(id), expected)
+    const { events } = await the.client.getEvents(id, {
+      types: ['permission_resolved', 'question_resolved', 'interrupt_resolved'],
+    })
+    assert.deepEqual(
+      events.map(({ data }) => data.by),
+      ['tests'],
+    )
+  })
+}
+
+test('a wrong token', async () => {
+  const stranger = new Turnloom({ url: the.daemon.url, token: 'wrong' })
+  const refused = { name: 'TurnloomError', code: 'unauthorized', status: 401 }
+  await assert.rejects(stranger.listSessions(), refused)
+  const id = await the.session()
+  await assert.rejects(stranger.streamEvents(id).next(), refused)
+  await assert.rejects(stranger.streamView(id).next(), refused)
+  await assert.rejects(stranger.streamTurn(id, 'hello').next(), refused)
+  assert.equal((await stranger.health()).status, 'ok')
+})
+
+test('what makes no sense is refused with a word', async () => {
+  const { client } = the
+  const id = await the.session()
+  await assert.rejects(client.createSession({ runtime: 'nobody' }), { code: 'unknown_runtime' })
+  await assert.rejects(client.createSession({ runtime: 'mock', colour: 'red' }), (error) => {
+    assert.ok(error instanceof TurnloomError)
+    assert.equal(error.code, 'invalid_request')
+    assert.match(error.message, /colour/)
+    assert.equal(error.problem.status, error.status)
+    return true
+  })
+  await assert.rejects(client.replyPermission(id, 'ask_none', 'once'), { code: 'ask_not_found' })
+  await assert.rejects(client.streamEvents(id, { after: 99 }).next(), { code: 'bad_cursor' })
+  await assert.rejects(client.streamTurn('nobody', 'hello').next(), { code: 'session_not_found' })
+  await assert.rejects(client.getSession(id, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
+})
