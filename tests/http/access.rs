@@ -50,9 +50,15 @@ fn foreign_hosts_and_origins_are_refused() {
     assert_eq!(with(&[("origin", &format!("http://{}", client.address))]).status, 200);
     let allowed = with(&[("origin", "https://app.example")]);
     assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (200, Some("https://app.example")));
-    let preflight =
-        [("origin", "https://app.example"), ("access-control-request-method", "POST"), ("authorization", "")];
-    assert_eq!(client.request("OPTIONS", "/api/sessions", &preflight, b"").status, 200);
+    let wanted = "authorization,content-type,last-event-id,turnloom-client";
+    let preflight = [
+        ("origin", "https://app.example"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", wanted),
+        ("authorization", ""),
+    ];
+    let answer = client.request("OPTIONS", "/api/sessions", &preflight, b"");
+    assert_eq!((answer.status, answer.header("access-control-allow-headers")), (200, Some(wanted)));
 }
 
 #[test]

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt as _;
@@ -37,7 +37,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate as _};
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 pub use self::access::{Access, random_token};
 pub use self::dialect::tasks::{Hub as TaskHub, Observed};
@@ -130,7 +130,8 @@ fn router(app: App, config: &Config) -> Router {
     let cors = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, "last-event-id".parse().unwrap_or(header::ACCEPT)])
+        // Which headers a client sends is its own affair, once its origin is trusted.
+        .allow_headers(AllowHeaders::mirror_request())
         .allow_credentials(true);
     // A stream must leave in the moment it is written.
     let compress = CompressionLayer::new().compress_when(

@@ -1,0 +1,82 @@
+// A chat with AG-UI's own client and no framework.
+
+import { HttpAgent } from '@ag-ui/client'
+
+import { headers, session, url } from '../daemon.js'
+
+const agent = new HttpAgent({ url: `${url}/ag-ui/${session}`, headers, threadId: session })
+const [log, output, form, stop] = ['[role=log]', 'output', 'form', '#stop'].map((name) => document.querySelector(name))
+
+/** One run: something new is said, something is answered, or, with nothing, the turn that runs is followed. */
+async function run(options) {
+  show('running')
+  let problem
+  const subscriber = {
+    onMessagesChanged: () => show('running'),
+    onRunErrorEvent: ({ event }) => void (problem = event.message),
+  }
+  await agent.runAgent(options, subscriber).catch((error) => (problem ??= error.message))
+  show(agent.pendingInterrupts.length > 0 ? 'waiting for you' : 'ready', problem)
+}
+
+function show(state, problem) {
+  output.textContent = state
+  stop.hidden = state === 'ready'
+  const asks = state === 'running' ? [] : agent.pendingInterrupts.map(drawAsk)
+  log.replaceChildren(
+    ...agent.messages.flatMap(draw),
+    ...asks,
+    ...(problem ? [element('p', { role: 'alert' }, problem)] : []),
+  )
+  log.scrollTop = log.scrollHeight
+}
+
+function draw({ role, content, toolCalls = [] }) {
+  if (role === 'user') return [element('article', { class: 'user' }, element('p', {}, content))]
+  if (role !== 'assistant') return []
+  const rows = toolCalls.map(({ id, function: { name, arguments: input } }) => {
+    const { command, file_path } = JSON.parse(input || '{}')
+    const result = agent.messages.find((message) => message.toolCallId === id)
+    const state = !result ? 'running' : result.error ? 'failed' : 'done'
+    return element('div', { class: 'tool' }, `${name} ${command ?? file_path ?? ''}`, element('span', {}, state))
+  })
+  return [element('article', { class: 'assistant' }, ...(content ? [element('p', {}, content)] : []), ...rows)]
+}
+
+function drawAsk({ id, message, reason }) {
+  const button = (name, answer) => {
+    const made = element('button', name === 'Allow' ? { class: 'primary' } : {}, name)
+    made.addEventListener('click', () => run({ resume: [{ interruptId: id, ...answer }] }))
+    return made
+  }
+  const approve = (approved) => ({ status: 'resolved', payload: { approved } })
+  // Questions and forms are asked in the same way; this page only knows how to leave them.
+  const buttons =
+    reason === 'tool_call'
+      ? [button('Allow', approve(true)), button('Reject', approve(false))]
+      : [button('Skip', { status: 'cancelled' })]
+  return element('div', { class: 'ask' }, element('p', {}, message), ...buttons)
+}
+
+function element(name, attributes, ...children) {
+  const made = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
+  made.append(...children)
+  return made
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: form.elements.message.value })
+  form.reset()
+  run()
+})
+
+// Closing the connection stops nothing; this does.
+stop.addEventListener('click', () => {
+  const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: '{}' }
+  fetch(`${url}/api/sessions/${session}/stop`, init)
+})
+
+form.hidden = false
+run()

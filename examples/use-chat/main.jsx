@@ -1,0 +1,97 @@
+// A chat with the AI SDK's hook and its default transport.
+
+import { useChat } from '@ai-sdk/react'
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import { StrictMode, useEffect, useRef } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import { headers, session, url } from '../daemon.js'
+
+const api = `${url}/ai-sdk/chat`
+const transport = new DefaultChatTransport({ api, headers })
+
+/** What was said before this page was loaded. A session that is not there yet begins with the first message. */
+const response = await fetch(`${api}/${session}/messages`, { headers })
+const messages = response.ok ? await response.json() : []
+
+function Page() {
+  const chat = useChat({
+    id: session,
+    messages,
+    transport,
+    // Follows the turn that runs when the page is loaded, and goes on by itself when somebody has answered.
+    resume: true,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  })
+  const isBusy = chat.status === 'submitted' || chat.status === 'streaming'
+  const send = (event) => {
+    event.preventDefault()
+    const { message } = event.target.elements
+    void chat.sendMessage({ text: message.value })
+    event.target.reset()
+  }
+  // Closing the connection stops nothing; this does.
+  const stop = () => fetch(`${api}/${session}/stop`, { method: 'POST', headers })
+  const end = useRef(null)
+  useEffect(() => void end.current?.scrollIntoView(), [chat.messages])
+  return (
+    <main>
+      <header>
+        <h1>useChat</h1>
+        <output>{chat.status}</output>
+      </header>
+      <section role="log" aria-label="Conversation">
+        {chat.messages.map((message) => (
+          <article key={message.id} className={message.role}>
+            {message.parts.map((part, at) => (
+              <Part key={at} part={part} answer={chat.addToolApprovalResponse} />
+            ))}
+          </article>
+        ))}
+        {chat.error && <p role="alert">{chat.error.message}</p>}
+        {chat.messages.length > 0 && <div ref={end} />}
+      </section>
+      <form onSubmit={send}>
+        <input name="message" aria-label="Message" placeholder="Message" autoComplete="off" required autoFocus />
+        {isBusy && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+        <button className="primary">Send</button>
+      </form>
+    </main>
+  )
+}
+
+function Part({ part, answer }) {
+  if (part.type === 'text') return <p>{part.text}</p>
+  if (part.type !== 'dynamic-tool') return null
+  if (part.state === 'approval-requested') {
+    const reply = (approved) => () => void answer({ id: part.approval.id, approved })
+    return (
+      <div className="ask">
+        <p>The agent wants to use {part.toolName}.</p>
+        <pre>{part.input.command ?? JSON.stringify(part.input, null, 2)}</pre>
+        <button className="primary" onClick={reply(true)}>
+          Allow
+        </button>
+        <button onClick={reply(false)}>Reject</button>
+      </div>
+    )
+  }
+  return (
+    <div className="tool">
+      {part.toolName} {part.input?.command ?? part.input?.file_path}
+      <span>{STATES[part.state] ?? 'running'}</span>
+    </div>
+  )
+}
+
+const STATES = { 'output-available': 'done', 'output-error': 'failed', 'output-denied': 'rejected' }
+
+createRoot(document.getElementById('root')).render(
+  <StrictMode>
+    <Page />
+  </StrictMode>,
+)
