@@ -60,3 +60,18 @@ async function tour(t, name, id) {
   await log.getByText('The model refused the request').first().waitFor()
   assert.deepEqual(wrong, [])
 }
+
+test('the SDK brings a page back when the daemon was killed', async (t) => {
+  const { context, log, page, say } = await stage.visit('sdk', 'killed')
+  t.after(() => context.close())
+  await say('hang')
+  await log.getByText('Waiting.').waitFor()
+  await stage.daemon.kill()
+  await page.getByText('waiting', { exact: true }).waitFor()
+  await stage.daemon.again()
+  // The turn was interrupted, which the page hears by itself.
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' })
+  await say('echo alive')
+  await log.getByText('alive', { exact: true }).waitFor()
+  await log.getByText('Waiting.').waitFor()
+})

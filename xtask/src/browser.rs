@@ -18,6 +18,12 @@ pub(crate) fn check() -> Result<()> {
     npm(&["test"], "debug")
 }
 
+/// The browser and what drives it, for tests of other pages.
+pub(crate) fn install() -> Result<()> {
+    install_chromium()?;
+    node::npm("tests/browser", &["ci"], &[])
+}
+
 /// How the page feels, in numbers.
 pub(crate) fn bench() -> Result<()> {
     install_chromium()?;

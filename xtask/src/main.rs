@@ -7,6 +7,7 @@ mod browser;
 mod clients;
 mod node;
 mod readme;
+mod sdk;
 mod steps;
 mod tidy;
 mod web;
@@ -27,6 +28,8 @@ cargo xtask <command>
   web           build the workbench into the folder that is committed
   bench         measure against the raw floor (see docs/benchmarks.md)
   clients       the clients of other protocols against the daemon
+  sdk           the TypeScript SDK: generated types, build, tests against the daemon
+  examples      the examples in a browser
   bench-page    measure the workbench in a browser
   sim [SEED]    run the simulator long, or replay one seed
 ";
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
         ["clients"] => clients::check(),
+        ["sdk"] => sdk::check(),
+        ["examples"] => sdk::check_examples(),
         ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
         ["sim", seed] => simulate(Some(seed)),
@@ -78,6 +83,8 @@ fn test() -> Result<()> {
         })?;
         steps.run("the workbench in a browser", browser::check)?;
         steps.run("clients of other protocols", clients::check)?;
+        steps.run("the SDK", sdk::check)?;
+        steps.run("the examples in a browser", sdk::check_examples)?;
         steps.run("documentation", || {
             steps::cargo_with(
                 &["doc", "--workspace", "--no-deps", "--document-private-items"],

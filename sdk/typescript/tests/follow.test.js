@@ -128,6 +128,28 @@ describe('a stream', () => {
     assert.equal(asked.length, 1)
   })
 
+  for (const [reason, happens] of [
+    ['the network is back', () => globalThis.dispatchEvent(new Event('online'))],
+    ['somebody looks again', () => document.dispatchEvent(new Event('visibilitychange'))],
+  ]) {
+    test(`tries at once in a page when ${reason}`, async (t) => {
+      // As much of a page as is needed.
+      const network = new EventTarget()
+      const parts = {
+        document: Object.assign(new EventTarget(), { visibilityState: 'visible' }),
+        addEventListener: network.addEventListener.bind(network),
+        removeEventListener: network.removeEventListener.bind(network),
+        dispatchEvent: network.dispatchEvent.bind(network),
+      }
+      Object.assign(globalThis, parts)
+      t.after(() => Object.keys(parts).forEach((name) => delete globalThis[name]))
+      const { client } = clientOf([away, (init) => open(event(1), init)])
+      const onConnection = ({ state }) => state === 'waiting' && setImmediate(happens)
+      const options = { reconnect: { firstDelay: 600_000, longestDelay: 600_000 }, onConnection }
+      assert.deepEqual(await take(client.streamEvents('s', options), 1), [1])
+    })
+  }
+
   test('closes its connection when the loop is left', async () => {
     let signal
     const { client } = clientOf([(init) => open(event(1), ({ signal } = init))])
