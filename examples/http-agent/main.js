@@ -7,27 +7,29 @@ import { headers, session, url } from '../daemon.js'
 const agent = new HttpAgent({ url: `${url}/ag-ui/${session}`, headers, threadId: session })
 const [log, output, form, stop] = ['[role=log]', 'output', 'form', '#stop'].map((name) => document.querySelector(name))
 
+let running = 0
+let problem
+
 /** One run: something new is said, something is answered, or, with nothing, the turn that runs is followed. */
 async function run(options) {
-  show('running')
-  let problem
+  running += 1
+  problem = undefined
+  show()
   const subscriber = {
-    onMessagesChanged: () => show('running'),
+    onMessagesChanged: show,
     onRunErrorEvent: ({ event }) => void (problem = event.message),
   }
   await agent.runAgent(options, subscriber).catch((error) => (problem ??= error.message))
-  show(agent.pendingInterrupts.length > 0 ? 'waiting for you' : 'ready', problem)
+  running -= 1
+  show()
 }
 
-function show(state, problem) {
-  output.textContent = state
-  stop.hidden = state === 'ready'
-  const asks = state === 'running' ? [] : agent.pendingInterrupts.map(drawAsk)
-  log.replaceChildren(
-    ...agent.messages.flatMap(draw),
-    ...asks,
-    ...(problem ? [element('p', { role: 'alert' }, problem)] : []),
-  )
+function show() {
+  const asks = running ? [] : agent.pendingInterrupts
+  output.value = running ? 'running' : asks.length > 0 ? 'waiting for you' : 'ready'
+  stop.hidden = output.value === 'ready'
+  const alert = problem ? [element('p', { role: 'alert' }, problem)] : []
+  log.replaceChildren(...agent.messages.flatMap(draw), ...asks.map(drawAsk), ...alert)
   log.scrollTop = log.scrollHeight
 }
 

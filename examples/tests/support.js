@@ -14,6 +14,7 @@ export { eventually }
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+const PACKAGES = ['@ag-ui/client', '@ai-sdk/react', 'ai', 'react', 'react-dom/client', 'react/jsx-dev-runtime']
 const PATIENCE = 30_000
 
 /** A server whose address is known before it is known what it serves: the daemon must hear of it first. */
@@ -57,6 +58,8 @@ export class Stage {
       cacheDir: `node_modules/.vite/${define.length}`, // two that run at once must not share it
       logLevel: 'error',
       define: Object.fromEntries(define),
+      // All is known before: a server that finds another package later loads the pages again, in the middle of a test.
+      optimizeDeps: { include: PACKAGES, noDiscovery: true },
       server: { middlewareMode: true, ws: { server }, watch: null },
     })
     server.on('request', vite.middlewares)
