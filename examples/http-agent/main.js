@@ -39,7 +39,7 @@ function draw({ role, content, toolCalls = [] }) {
   const rows = toolCalls.map(({ id, function: { name, arguments: input } }) => {
     const { command, file_path } = JSON.parse(input || '{}')
     const result = agent.messages.find((message) => message.toolCallId === id)
-    const state = !result ? 'running' : result.error ? 'failed' : 'done'
+    const state = !result ? 'running' : result.metadata?.isError ? 'failed' : 'done'
     return element('div', { class: 'tool' }, `${name} ${command ?? file_path ?? ''}`, element('span', {}, state))
   })
   return [element('article', { class: 'assistant' }, ...(content ? [element('p', {}, content)] : []), ...rows)]

@@ -32,6 +32,11 @@ async function tour(t, name, id) {
   await say('echo hello there')
   await log.getByText('hello there', { exact: true }).waitFor()
 
+  await say('tool')
+  await log.getByText('Three tools worked and one did not.').waitFor()
+  assert.equal(await log.getByText('done', { exact: true }).count(), 3)
+  assert.equal(await log.getByText('failed', { exact: true }).count(), 1)
+
   // It is shown as it comes: the page holds more and more, and there is no end until it is stopped.
   await say('stream 1000000 10 200')
   const lengths = new Set()
