@@ -22,7 +22,7 @@ cargo xtask <command>
 
   test          every check and every test; what CI runs
   check         the quick part of it: format, lints, tidiness
-  gen           write the generated files in docs/reference
+  gen           write the generated files in docs/reference, and the SDK's types from them
   gen --check   fail if they are not current
   agents        install the real agents that tests use, outside the checkout
   web           build the workbench into the folder that is committed
@@ -40,14 +40,14 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["check"] => check(&mut Steps::default()),
-        ["gen"] => cargo(GENERATE),
+        ["gen"] => cargo(GENERATE).and_then(|()| sdk::generate()),
         ["gen", "--check"] => generated_is_current(),
         ["agents"] => agents::install().map(|home| println!("the agents are in {}", home.display())),
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
         ["clients"] => clients::check(),
         ["sdk"] => sdk::check(),
-        ["examples"] => sdk::check_examples(),
+        ["examples"] => sdk::prepare_and_check_examples(),
         ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
         ["sim", seed] => simulate(Some(seed)),

@@ -6,6 +6,12 @@ use crate::{browser, clients, node};
 
 const FOLDER: &str = "sdk/typescript";
 
+/// Its types, from the documents in `docs/reference`.
+pub(crate) fn generate() -> Result<()> {
+    node::npm(FOLDER, &["ci"], &[])?;
+    node::npm(FOLDER, &["run", "generate"], &[])
+}
+
 pub(crate) fn check() -> Result<()> {
     let program = clients::program()?;
     for args in [&["ci"][..], &["run", "check"], &["test"]] {
@@ -15,12 +21,17 @@ pub(crate) fn check() -> Result<()> {
 }
 
 /// The examples take the SDK as it is built, and the browser of the workbench's tests.
-pub(crate) fn check_examples() -> Result<()> {
-    let program = clients::program()?;
+pub(crate) fn prepare_and_check_examples() -> Result<()> {
     browser::install()?;
     for args in [&["ci"][..], &["run", "build"]] {
         node::npm(FOLDER, args, &[])?;
     }
+    check_examples()
+}
+
+/// The examples, where the workbench and the SDK were checked before.
+pub(crate) fn check_examples() -> Result<()> {
+    let program = clients::program()?;
     for args in [&["ci"][..], &["run", "check"], &["test"]] {
         node::npm("examples", args, &[("TURNLOOM_PROGRAM", &program)])?;
     }

@@ -59,8 +59,6 @@ for (const [name, document] of Object.entries(made)) {
   else if ((await readFile(place, 'utf8').catch(() => '')) !== text) stale.push(name)
 }
 if (stale.length > 0) {
-  console.error(
-    `src/generated is not current (${stale.join(', ')}); run \`npm run generate\` in sdk/typescript and commit it`,
-  )
+  console.error(`src/generated is not current (${stale.join(', ')}); run \`cargo xtask gen\` and commit it`)
   process.exitCode = 1
 }
