@@ -234,7 +234,9 @@ fn a_server_of_its_own_that_dies_is_started_again() {
 
 /// A session whose command runs in a sandbox. Where the kernel allows none, the command fails and there is nothing to leave behind.
 fn sandboxed(runtime: &str) -> (Place, String) {
-    let mut place = Place::codex(TALK);
+    // Only the workspace may be written to: the folders for temporary files are everybody's.
+    let narrow = "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true";
+    let mut place = Place::codex_with(TALK, narrow);
     let id = place.session(runtime, json!({ "sandbox": "workspace-write" }));
     place.say(&id, "work");
     eventually("the command runs, or cannot", || {

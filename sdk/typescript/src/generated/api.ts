@@ -60,13 +60,26 @@ export interface components {
             plan: boolean;
             subagents: boolean;
             background: boolean;
+            /** @description Shows components, and hears what people do in them. */
             components: boolean;
+            /** @description Shares a state with its clients, and hears of their changes. */
             state: boolean;
             usage: boolean;
+            /** @description Calls tools that clients run. */
+            client_tools: boolean;
             /** @description Puts files back as they were when turns are taken back. */
             restore_files: boolean;
             /** @description Has conversations of its own on this machine that can become sessions. */
             adopt: boolean;
+        };
+        ComponentAction: {
+            /** @description What was pressed, in the component's own words. */
+            action: string;
+            /**
+             * @description What goes with it.
+             * @default null
+             */
+            payload?: unknown;
         };
         /** @description A conversation that an agent has stored by itself. */
         Conversation: {
@@ -88,7 +101,7 @@ export interface components {
             session_id?: string | null;
             runtime: string;
             /**
-             * @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, and what the runtime adds.
+             * @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds.
              * @default {}
              */
             params?: {
@@ -161,6 +174,11 @@ export interface components {
         MessageContent: string | components["schemas"]["InputPart"][];
         /** @description One message of a person, or of whatever stands for one. */
         MessageId: string;
+        Noted: {
+            accepted: boolean;
+            /** @description Where the log says so. */
+            seq: components["schemas"]["Seq"];
+        };
         /** @description What a page measures, where the person is. */
         PageStep: ("sent_to_accepted" | "accepted_to_first_event" | "first_event_to_first_status" | "first_status_to_first_text" | "first_text_to_painted" | "open_to_shell" | "open_to_messages" | "open_to_idle") | "backlog_age";
         Permission: {
@@ -342,6 +360,16 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
         };
+        SharedState: {
+            /** @description Any JSON; an empty object as long as nobody has set it. */
+            state: unknown;
+            /** @description Where the log last changed it. */
+            seq: components["schemas"]["Seq"];
+        };
+        /** @description A JSON Patch (RFC 6902). */
+        StatePatch: {
+            [key: string]: unknown;
+        }[];
         Stop: {
             /** @description Stop only this turn, and nothing if it has ended. */
             turn_id?: components["schemas"]["TurnId"] | null;
@@ -374,6 +402,15 @@ export interface components {
         Timings: {
             timings: components["schemas"]["Timing"][];
         };
+        ToolResult: {
+            /** @description What the tool gave: any JSON. */
+            output: unknown;
+            /**
+             * @description The tool failed, or will not be run; `output` says why.
+             * @default false
+             */
+            is_error?: boolean;
+        };
         /** @description From a user message, or another trigger, to `done`. */
         TurnId: string;
         Until: "idle";
@@ -382,7 +419,7 @@ export interface components {
             model?: string | null;
             mode?: string | null;
             /**
-             * @description Parameters of the runtime that may change after creation.
+             * @description Parameters that may change after creation: `client_tools`, and those of the runtime.
              * @default {}
              */
             settings?: {

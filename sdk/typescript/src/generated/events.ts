@@ -413,6 +413,8 @@ export interface components {
             is_file_read?: boolean | null;
             subagent_spawn?: boolean | null;
             subagent_name?: string | null;
+            /** @description A client runs it, not the agent: an interrupt with the same `tool_use_id` follows. */
+            client_tool?: boolean | null;
             /** @description The whole input, when what is in `input` had to be cut. */
             blob?: components["schemas"]["BlobRef"] | null;
         };
@@ -497,12 +499,16 @@ export interface components {
             by: string;
             reason?: string | null;
         };
-        /** @description A component waits for a value from a person. */
+        /** @description A component waits for a value from a person, or a call of a client's tool for its result. */
         Interrupt: {
             interrupt_id: components["schemas"]["AskId"];
+            /** @description Of a tool: its name. */
             component_name: string;
+            /** @description Of a tool: its input. */
             props: unknown;
             surface: components["schemas"]["Surface"];
+            /** @description The call that waits, when a client has to run a tool. */
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
         };
         /**
          * @description Where a component may appear.
@@ -512,6 +518,8 @@ export interface components {
         InterruptResolved: {
             interrupt_id: components["schemas"]["AskId"];
             value?: unknown;
+            /** @description The client could not run its tool; `value` says why. */
+            is_error?: boolean | null;
             by: string;
             reason?: string | null;
         };

@@ -135,7 +135,7 @@ impl Runner {
             session: self.session.clone(),
             line_limit: self.line_limit,
         };
-        let placeholders = Placeholders::missing_in(&self.cwd);
+        let placeholders = [Placeholders::missing_in(&self.cwd), Placeholders::missing_in_common(&self.environment)];
         let mut agent = match self.spawner.spawn(launch).await {
             Ok(agent) => agent,
             Err(error) => {
@@ -178,7 +178,7 @@ impl Runner {
         }
         let exit = handle.wait().await;
         if exit.code != Some(0) {
-            placeholders.remove();
+            placeholders.iter().for_each(Placeholders::remove);
         }
         let stderr = if exit.code == Some(0) { String::new() } else { describe(&exit) };
         (RunEnd { code: exit.code, stderr }, after)

@@ -46,13 +46,14 @@ enum Inbox {
 
 impl Hub {
     /// Takes a server that was just started. It ends when nobody has used it for a while.
-    pub(super) fn start(server: Agent, idle_seconds: u32, workshop: &Workshop) -> Self {
+    pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, workshop: &Workshop) -> Self {
         let (said, heard) = mpsc::channel(TO_HUB);
         let task = Task {
             server,
             router: Router::default(),
             clients: HashMap::new(),
             workspaces: HashMap::new(),
+            common,
             idle: Duration::from_secs(idle_seconds.max(1).into()),
             closing: workshop.closing.clone(),
         };
@@ -135,6 +136,8 @@ struct Task {
     router: Router,
     clients: HashMap<ClientId, mpsc::Sender<Inbox>>,
     workspaces: HashMap<String, Placeholders>,
+    /// Outside all workspaces.
+    common: Placeholders,
     /// How long it is kept without anybody.
     idle: Duration,
     /// The daemon ends.
@@ -254,6 +257,9 @@ impl Task {
         for cwd in routed.deserted {
             if let Some(placeholders) = self.workspaces.get(&cwd) {
                 placeholders.remove();
+            }
+            if !self.router.is_working() {
+                self.common.remove();
             }
             if !self.router.works_in(&cwd) {
                 self.workspaces.remove(&cwd);

@@ -15,6 +15,7 @@ use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
 
 pub use self::exec::CodexExec;
 use self::hub::Hub;
+use self::placeholders::Placeholders;
 use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
 use super::{
     AdoptError, AgentInfo, Asking, Conversation, History, News, Running, Runtime, Starting, Workshop, start_failure,
@@ -100,6 +101,7 @@ impl Codex {
         workshop: &Workshop,
     ) -> Result<Hub, StartFailure> {
         let (program, _) = self.installed.check(&environment, workshop).await?;
+        let common = Placeholders::missing_in_common(&environment);
         let mut args = vec!["app-server".into()];
         args.extend(SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
         let launch = Launch {
@@ -111,7 +113,7 @@ impl Codex {
             line_limit: workshop.max_line_bytes,
         };
         let agent = workshop.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
-        Ok(Hub::start(agent, self.installed.config.idle_seconds, workshop))
+        Ok(Hub::start(agent, self.installed.config.idle_seconds, common, workshop))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Option<PathBuf>, Hub)>> {

@@ -1,7 +1,9 @@
-//! Empty folders that Codex's sandbox puts into a workspace while a command runs, so that the command cannot make them itself. Codex takes them away
-//! when the command ends, but not when it is ended by force; then a workspace looks like a repository that it is not.
+//! Empty folders that Codex's sandbox puts into each folder that a command may write to, so that the command cannot make them itself. Codex takes
+//! them away when the command ends, but not when it is ended by force; then a workspace looks like a repository that it is not.
 
 use std::path::{Path, PathBuf};
+
+use crate::runtime::program::Environment;
 
 const NAMES: [&str; 4] = [".git", ".codex", ".agents", ".aws"];
 
@@ -13,7 +15,17 @@ pub(super) struct Placeholders {
 
 impl Placeholders {
     pub(super) fn missing_in(workspace: &Path) -> Self {
-        let paths = NAMES.iter().map(|name| workspace.join(name));
+        Self::missing_in_all(&[workspace])
+    }
+
+    /// In the folders for temporary files, where a sandbox lets everybody write.
+    pub(super) fn missing_in_common(environment: &Environment) -> Self {
+        let own = environment.path("TMPDIR");
+        Self::missing_in_all(&[Path::new("/tmp"), own.as_deref().unwrap_or(Path::new("/tmp"))])
+    }
+
+    fn missing_in_all(folders: &[&Path]) -> Self {
+        let paths = folders.iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
         Self { missing: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
     }
 

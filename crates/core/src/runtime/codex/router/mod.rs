@@ -394,6 +394,11 @@ impl Router {
         self.threads.values().any(|thread| thread.cwd.as_deref() == Some(cwd))
     }
 
+    /// Whether any turn runs.
+    pub fn is_working(&self) -> bool {
+        self.threads.values().any(|thread| thread.turn.is_some())
+    }
+
     fn desert(&self, cwd: Option<String>, out: &mut Routed) {
         let busy = |cwd: &String| {
             self.threads.values().any(|thread| thread.turn.is_some() && thread.cwd.as_ref() == Some(cwd))

@@ -26,7 +26,7 @@ impl Server {
             }
             "thread/start" => {
                 self.threads += 1;
-                json!({ "thread": { "id": format!("t{}", self.threads), "turns": [] } })
+                json!({ "thread": { "id": format!("t{}", self.threads), "turns": [] }, "cwd": line["params"]["cwd"] })
             }
             "thread/resume" => json!({ "thread": { "id": thread } }),
             "thread/read" => {
@@ -44,6 +44,7 @@ struct World {
     server: Server,
     heard: BTreeMap<ClientId, Vec<Value>>,
     left: Vec<ClientId>,
+    deserted: Vec<String>,
     /// Everything that was written to the server.
     written: Vec<Value>,
 }
@@ -51,7 +52,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let (router, server) = (Router::default(), Server::default());
-        Self { router, server, heard: BTreeMap::new(), left: Vec::new(), written: Vec::new() }
+        Self { router, server, heard: BTreeMap::new(), left: Vec::new(), deserted: Vec::new(), written: Vec::new() }
     }
 
     fn client(&mut self) -> ClientId {
@@ -76,6 +77,7 @@ impl World {
     fn settle(&mut self, mut out: Routed) {
         loop {
             self.left.append(&mut out.left);
+            self.deserted.append(&mut out.deserted);
             assert_eq!(out.unreadable, [""; 0]);
             for (client, line) in std::mem::take(&mut out.to_clients) {
                 assert_eq!(line.last(), Some(&b'\n'));
@@ -105,6 +107,30 @@ impl World {
 }
 
 #[test]
+fn a_directory_is_deserted_when_the_last_one_at_work_there_is_ended() {
+    let mut world = World::new();
+    let (one, other) = (world.client(), world.client());
+    for client in [one, other] {
+        world.says(client, &json!({ "method": "thread/start", "id": 2, "params": { "cwd": "/w" } }));
+    }
+    world.server_says(&json!({ "method": "turn/started", "params": { "threadId": "t2", "turn": { "id": "u" } } }));
+    let end = json!({ "method": "thread/backgroundTerminals/terminate", "id": 3, "params": { "threadId": "t1" } });
+    world.says(one, &end);
+    assert_eq!(world.deserted, [""; 0], "the other one is at work");
+    world.server_says(&json!({ "method": "turn/completed", "params": { "threadId": "t2", "turn": { "id": "u" } } }));
+    world.says(one, &end);
+    assert_eq!(world.deserted, ["/w"]);
+    assert!(world.router.works_in("/w") && world.router.is_settled());
+    let mut out = Routed::default();
+    world.router.disconnect(one, &mut out);
+    world.router.disconnect(other, &mut out);
+    assert!(!world.router.is_settled(), "what they had running is being ended");
+    world.settle(out);
+    assert!(world.router.is_settled() && !world.router.works_in("/w"));
+    assert_eq!(world.deserted, ["/w", "/w", "/w"]);
+}
+
+#[test]
 fn hands_are_shaken_once_and_calls_keep_their_names() {
     let mut world = World::new();
     let (one, two) = (world.client(), world.client());
@@ -115,7 +141,7 @@ fn hands_are_shaken_once_and_calls_keep_their_names() {
     world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
     world.says(two, &json!({ "method": "thread/start", "id": 2, "params": {} }));
     assert_eq!(world.take(one)[0]["result"]["thread"]["id"], "t1");
-    assert_eq!(world.take(two)[0], json!({ "id": 2, "result": { "thread": { "id": "t2", "turns": [] } } }));
+    assert_eq!(world.take(two)[0], json!({ "id": 2, "result": { "thread": { "id": "t2", "turns": [] }, "cwd": null } }));
     let ids: BTreeSet<String> =
         world.written.iter().filter(|line| line.get("id").is_some()).map(|line| line["id"].to_string()).collect();
     assert_eq!(ids.len(), 3, "every call has a name of its own");
