@@ -18,6 +18,7 @@
 
 mod agent;
 mod append;
+mod codex;
 mod dialects;
 mod fan_out;
 mod floor;
@@ -66,6 +67,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("startup", startup::measure),
     ("memory", memory::measure),
     ("agents", real::measure),
+    ("codex", codex::measure),
 ];
 
 fn main() -> ExitCode {

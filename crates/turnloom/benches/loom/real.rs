@@ -20,10 +20,7 @@ use super::{Scale, floor, wire};
 const APART_MS: u64 = 10;
 
 pub(crate) fn measure(scale: Scale, table: &mut Table) {
-    let Some(program) = claude() else {
-        eprintln!("Claude Code is not installed for tests, so it is not measured; run `cargo xtask agents` once");
-        return;
-    };
+    let Some(program) = program("claude/claude") else { return };
     let count = scale.of(400, 5) + WARM_UP;
     let apart = std::time::Duration::from_millis(APART_MS);
     let (mut lines, mut syncs, mut sends) = (Spread::default(), Spread::default(), Spread::default());
@@ -38,19 +35,23 @@ pub(crate) fn measure(scale: Scale, table: &mut Table) {
     table.row("memory, each live session of Claude Code, in the daemon", Unit::Kib, live, None);
 }
 
-/// The program that the tests use.
-fn claude() -> Option<PathBuf> {
+/// A program that the tests use.
+pub(crate) fn program(path: &str) -> Option<PathBuf> {
     let var = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cache = var("XDG_CACHE_HOME").or_else(|| Some(var("HOME")?.join(".cache")));
     let agents = var("TURNLOOM_AGENTS").or_else(|| Some(cache?.join("turnloom/agents")))?;
-    Some(agents.join("claude/claude")).filter(|program| program.is_file())
+    let found = Some(agents.join(path)).filter(|program| program.is_file());
+    if found.is_none() {
+        eprintln!("{path} is not installed for tests, so it is not measured; run `cargo xtask agents` once");
+    }
+    found
 }
 
 /// A model that says this many words with room for a time in each.
-fn model(runtime: &tokio::runtime::Runtime, words: usize) -> Server {
+pub(crate) fn model(runtime: &tokio::runtime::Runtime, words: usize, apart_ms: u64) -> Server {
     let text = vec!["x".repeat(24); words].join(" ");
     let script = format!(
-        "[[reply]]\nwhen = {{ user = \"measure\" }}\nstep = [{{ text = \"{text}\", every_ms = {APART_MS} }}]\n\
+        "[[reply]]\nwhen = {{ user = \"measure\" }}\nalways = true\nstep = [{{ text = \"{text}\", every_ms = {apart_ms} }}]\n\
          [[reply]]\nalways = true\nstep = [{{ text = \"Hello.\" }}]\n"
     );
     let script = Script::parse(&script).expect("a script");
@@ -68,11 +69,8 @@ fn environment(model: &Server, home: &Path) -> Vec<(String, String)> {
 /// The agent's lines get the time they leave at on their way; a socket reads them.
 fn from_line(program: &Path, count: usize) -> Vec<f64> {
     let (home, models) = (directory(), runtime());
-    let model = model(&models, count);
-    let wrapper = home.path().join("claude");
-    let this = std::env::current_exe().expect("this program");
-    let script = format!("#!/bin/sh\nexec '{}' stamp '{}' \"$@\"\n", this.display(), program.display());
-    write_program(&wrapper, &script);
+    let model = model(&models, count, APART_MS);
+    let wrapper = stamped(home.path(), program);
     let served = Served::start_with(|config| {
         config.claude.program = Some(wrapper);
         config.claude.env = environment(&model, home.path()).into_iter().collect();
@@ -95,10 +93,15 @@ fn from_line(program: &Path, count: usize) -> Vec<f64> {
     samples
 }
 
-fn write_program(path: &Path, script: &str) {
+/// The same program, with [`stamp_lines`] before it.
+pub(crate) fn stamped(folder: &Path, program: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::write(path, script).expect("a file");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let path = folder.join("stamped");
+    let this = std::env::current_exe().expect("this program");
+    let script = format!("#!/bin/sh\nexec '{}' stamp '{}' \"$@\"\n", this.display(), program.display());
+    std::fs::write(&path, script).expect("a file");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    path
 }
 
 /// What stands between the daemon and the real program: it puts the time into what streams.
@@ -108,7 +111,7 @@ pub(crate) fn stamp_lines(program: &str, args: &[&str]) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
     let lines = BufReader::new(child.stdout.take().expect("its output")).split(b'\n');
     for mut line in lines.map_while(Result::ok) {
-        if wire::contains(&line, "text_delta") {
+        if wire::contains(&line, "text_delta") || wire::contains(&line, "item/agentMessage/delta") {
             stamp(&mut line);
         }
         line.push(b'\n');
@@ -123,7 +126,7 @@ pub(crate) fn stamp_lines(program: &str, args: &[&str]) -> ExitCode {
 /// Sessions whose agent is warm, after a turn.
 fn live_sessions(program: &Path, count: usize) -> f64 {
     let (home, models) = (directory(), runtime());
-    let model = model(&models, 1);
+    let model = model(&models, 1, APART_MS);
     let config = format!("durability = \"process\"\n[claude]\nprogram = \"{}\"\n", program.display());
     let mut env = environment(&model, home.path());
     env.push(("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()));

@@ -141,7 +141,10 @@ fn hands_are_shaken_once_and_calls_keep_their_names() {
     world.says(one, &json!({ "method": "thread/start", "id": 2, "params": {} }));
     world.says(two, &json!({ "method": "thread/start", "id": 2, "params": {} }));
     assert_eq!(world.take(one)[0]["result"]["thread"]["id"], "t1");
-    assert_eq!(world.take(two)[0], json!({ "id": 2, "result": { "thread": { "id": "t2", "turns": [] }, "cwd": null } }));
+    assert_eq!(
+        world.take(two)[0],
+        json!({ "id": 2, "result": { "thread": { "id": "t2", "turns": [] }, "cwd": null } })
+    );
     let ids: BTreeSet<String> =
         world.written.iter().filter(|line| line.get("id").is_some()).map(|line| line["id"].to_string()).collect();
     assert_eq!(ids.len(), 3, "every call has a name of its own");
