@@ -236,7 +236,8 @@ impl History {
 
     /// The newest messages, oldest first. An answer of which there is nothing yet is not among them.
     pub fn messages(&self, limit: usize) -> Vec<&UiMessage> {
-        let shown = self.messages.iter().map(|(_, message)| message).filter(|message| !message.parts.is_empty());
+        let all = self.messages.iter().map(|(_, message)| message);
+        let shown = all.filter(|message| message.role == "user" || !message.parts.is_empty());
         let mut newest: Vec<&UiMessage> = shown.rev().take(limit).collect();
         newest.reverse();
         newest

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::logs;
 use crate::dialect::agent_ui::AgentUi;
-use crate::dialect::{Dialect, Frames};
+use crate::dialect::{Dialect, Frame, Frames};
 use crate::event::{Envelope, PermissionReply};
 use crate::id::Seq;
 
@@ -13,8 +13,8 @@ fn schema() -> jsonschema::Validator {
     jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
 }
 
-/// What a client gets that has everything up to a position, and comes when `head` facts are there.
-fn client(log: &[Envelope], after: Seq, head: usize) -> Vec<Value> {
+/// What a client is sent that has everything up to a position, and comes when `head` facts are there.
+fn sent(log: &[Envelope], after: Seq, head: usize) -> Frames {
     let mut dialect = AgentUi::new(after);
     let mut frames = Frames::default();
     for (at, envelope) in log.iter().enumerate() {
@@ -23,42 +23,40 @@ fn client(log: &[Envelope], after: Seq, head: usize) -> Vec<Value> {
         }
         dialect.step(envelope, &mut frames);
     }
+    frames
+}
+
+fn client(log: &[Envelope]) -> Vec<Value> {
+    let frames = sent(log, Seq::ZERO, 0);
     frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect()
 }
 
-/// What a client holds: the text of each part, the state of each tool, ask and run.
-fn held(events: &[Value]) -> BTreeMap<String, String> {
-    let mut held: BTreeMap<String, String> = BTreeMap::new();
+/// What is final is what was streamed.
+fn finals_reconcile(events: &[Value]) {
+    // A name is that of one part at a time; it may be given again when that has ended.
+    let mut open: BTreeMap<(&str, &str), String> = BTreeMap::new();
     for event in events {
         let (kind, payload) = (event["type"].as_str().unwrap(), &event["payload"]);
-        let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let Some(part) = event["partId"].as_str() else { continue };
         match kind {
             "text.delta" | "reasoning.delta" => {
-                // A name is that of one part at a time; it may be given again when that has ended.
-                let open = held.entry(format!("open {}:{}", &kind[..4], text("partId"))).or_default();
-                open.push_str(payload["delta"].as_str().unwrap());
+                let streamed = open.entry((&kind[..4], part)).or_default();
+                streamed.push_str(payload["delta"].as_str().unwrap());
             }
-            "text.final" | "reasoning.summary" if event.get("partId").is_some() => {
-                let whole = payload["text"].as_str().unwrap();
-                let streamed = held.remove(&format!("open {}:{}", &kind[..4], text("partId"))).unwrap_or_default();
-                assert!(
-                    payload["retracted"] == true || streamed == whole,
-                    "a final text reconciles: {streamed:?} {whole:?}"
-                );
-                held.insert(format!("{}:{}", event["sequence"], text("partId")), whole.to_owned());
+            "text.final" | "reasoning.summary" => {
+                let streamed = open.remove(&(&kind[..4], part)).unwrap_or_default();
+                assert!(payload["retracted"] == true || payload["text"] == streamed.as_str(), "{streamed:?}: {event}");
             }
-            "tool.started" | "tool.result" | "tool.failed" => drop(held.insert(text("toolCallId"), kind.to_owned())),
-            "action.required" | "action.resolved" => drop(held.insert(text("actionId"), kind.to_owned())),
-            "run.started" | "run.finished" | "run.failed" => drop(held.insert(text("runId"), kind.to_owned())),
             _ => {}
         }
     }
-    held
 }
 
 fn every_log() -> Vec<Vec<Envelope>> {
     let played = logs::SCRIPTS.iter().map(|script| logs::played(&[script], PermissionReply::Once));
-    played.chain((0..40).map(|seed| logs::simulated(seed, 60))).chain([logs::sample()]).collect()
+    let simulated = (0..40).map(|seed| logs::simulated(seed, 60));
+    let recorded = logs::recorded().into_iter().map(|(_, log)| log);
+    played.chain(simulated).chain(recorded).chain([logs::sample()]).collect()
 }
 
 #[test]
@@ -76,7 +74,9 @@ fn every_event_is_valid_and_has_what_its_class_needs() {
     let mut seen = BTreeSet::new();
     for log in every_log() {
         let mut before = 0;
-        for event in client(&log, Seq::ZERO, 0) {
+        let events = client(&log);
+        finals_reconcile(&events);
+        for event in events {
             let errors: Vec<String> = schema.iter_errors(&event).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{errors:?}: {event}");
             assert!(event.as_object().unwrap().values().all(|value| !value.is_null()), "{event}");
@@ -142,7 +142,7 @@ fn the_sample_has_the_events_of_the_recording() {
     let recorded = golden.iter().filter(|line| line["verdict"] == "valid" && line.get("note").is_none());
     let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
     recorded.for_each(|line| *wanted.entry(line["event"]["type"].as_str().unwrap().to_owned()).or_default() += 1);
-    let ours = client(&logs::sample(), Seq::ZERO, 0);
+    let ours = client(&logs::sample());
     for (kind, times) in wanted {
         let given = ours.iter().filter(|event| event["type"] == kind.as_str()).count();
         // Ours tells a helper's end twice, once for the roster and once for the reader; and progress is text.
@@ -153,14 +153,13 @@ fn the_sample_has_the_events_of_the_recording() {
 #[test]
 fn whenever_a_client_comes_it_holds_the_same() {
     for log in every_log() {
-        let all = client(&log, Seq::ZERO, 0);
-        let whole = held(&all);
-        for head in (0..=log.len()).step_by(3) {
-            let after = log.get(head).map_or(Seq(log.len() as u64), |envelope| Seq(envelope.seq.0 - 1));
-            let mut events: Vec<Value> = client(&log[..head], Seq::ZERO, 0);
-            events.extend(client(&log, after, head));
-            assert_eq!(events, all, "cut at {head}");
-            assert_eq!(held(&events), whole);
+        let all = sent(&log, Seq::ZERO, 0);
+        let position = |frame: &Frame<'_>| serde_json::from_slice::<Value>(frame.body).unwrap()["sequence"].as_u64();
+        let positions: Vec<u64> = all.iter().map(|frame| position(&frame).unwrap()).collect();
+        for head in 0..=log.len() {
+            let has = positions.partition_point(|position| *position <= head as u64);
+            let rest = sent(&log, Seq(head as u64), head);
+            assert!(rest.iter().eq(all.iter().skip(has)), "cut at {head} of {}", log.len());
         }
     }
 }

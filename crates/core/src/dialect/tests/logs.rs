@@ -1,18 +1,18 @@
-//! Logs to try dialects on: the mock's scripts played through the real machine, simulated ones, and the golden sample.
+//! Logs to try dialects on: the mock's scripts and the recordings of real agents played through the real machine, simulated ones, and the golden
+//! sample.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::command::{AfterAnswer, Answer, Command, Message, When, Wish};
-use crate::event::{Envelope, Event, Origin, Part, PermissionReply, Record};
-use crate::id::{IdSource, Seq, SessionId, SubagentId, TurnId};
-use crate::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next};
-use crate::runtime::{Line, Output, Protocol};
+use crate::event::{Envelope, Event, PermissionReply, Record};
+use crate::id::{MessageId, Seq, SessionId, SubagentId, TurnId};
+use crate::replay::{brief, play};
+use crate::runtime::RECORDED;
+use crate::runtime::mock::bench::Bench;
 use crate::session::simulation::{self, SimulatedLog, VecLog};
-use crate::session::{self, Effect, Input, Limits, Machine, Setup, State};
-use crate::summary::{AskKind, Summary};
+use crate::summary::Summary;
 use crate::time::Timestamp;
 
 pub(super) const SCRIPTS: &[&str] = &[
@@ -48,99 +48,44 @@ pub(super) const SCRIPTS: &[&str] = &[
 
 /// The log of a session in which these were said, one after the other, and everything asked was answered in this way.
 pub(super) fn played(prompts: &[&str], reply: PermissionReply) -> Vec<Envelope> {
-    let setup = Setup {
-        session_id: SessionId::trusted("s"),
-        runtime: "mock".into(),
-        params: json!({ "client_tools": [{ "name": "get_weather" }] }),
-        capabilities: CAPABILITIES,
-        limits: Limits::default(),
-        ids: IdSource::seeded(7),
-    };
-    let mut session = Session {
-        machine: Machine::new(setup, State::default()),
-        protocol: MockProtocol::default(),
-        agent: MockAgent::default(),
-        log: Vec::new(),
-        now: Timestamp::default(),
-        reply,
-    };
-    let mut out = session::Output::default();
-    session.machine.create(session.now, &mut out);
-    session.carry_out(out);
+    let mut bench = Bench::with(&json!({ "client_tools": [{ "name": "get_weather" }] }));
+    bench.reply = reply;
     for prompt in prompts {
-        let content = vec![Part::Text { text: (*prompt).to_owned() }];
-        let message = Message { id: None, content, origin: Origin::User };
-        session.wish(Wish::Send { message, when: When::Queue });
-        session.play();
+        bench.say(prompt);
+        bench.play();
     }
-    session.log
+    bench.log
 }
 
-struct Session {
-    machine: Machine,
-    protocol: MockProtocol,
-    agent: MockAgent,
-    log: Vec<Envelope>,
-    now: Timestamp,
-    reply: PermissionReply,
+/// What real agents said, with the name of each recording. The mock's are played instead.
+pub(super) fn recorded() -> Vec<(String, Vec<Envelope>)> {
+    let agents = RECORDED.iter().filter(|(runtime, _)| *runtime != "mock");
+    let recordings =
+        agents.flat_map(|(runtime, fresh)| brief::recordings(runtime).into_iter().map(move |path| (path, fresh)));
+    recordings.map(|(path, fresh)| (brief::name(&path), play(fresh().as_mut(), &brief::entries(&path)))).collect()
 }
 
-impl Session {
-    fn wish(&mut self, wish: Wish) {
-        self.input(Input::Wish { command: Command { by: "test".into(), wish }, reply_to: 0 });
-    }
-
-    fn input(&mut self, input: Input) {
-        let mut out = session::Output::default();
-        self.machine.handle(input, self.now, &mut out);
-        self.carry_out(out);
-    }
-
-    fn carry_out(&mut self, out: session::Output) {
-        self.log.extend(out.facts);
-        for effect in out.effects {
-            let mut to_agent = Output::default();
-            match effect {
-                Effect::Start(opening) => self.protocol.open(&opening, &mut to_agent),
-                Effect::Order(order) => self.protocol.order(&order, &mut to_agent),
-                Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
-            }
-            to_agent.bytes.split(|byte| *byte == b'\n').for_each(|line| self.agent.hear(line));
-        }
-    }
-
-    fn play(&mut self) {
-        loop {
-            match self.agent.next_move() {
-                Next::Write(bytes) => {
-                    let mut said = Output::default();
-                    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-                    self.protocol.line(Line::Text(line), &mut said);
-                    said.reports.into_iter().for_each(|report| self.input(Input::Report(report)));
-                }
-                Next::Sleep { ms } => self.now = self.now.plus_millis(i64::try_from(ms).unwrap()),
-                Next::LeaveChild => {}
-                Next::Exit { code } => {
-                    return self.input(Input::Exited { exit_code: Some(code.into()), description: "left".into() });
-                }
-                Next::GoDeaf | Next::Listen => {
-                    let Some(ask) = self.machine.state().summary().asks.first().cloned() else { return };
-                    let answer = match ask.kind {
-                        AskKind::Permission => Answer::Permission {
-                            reply: self.reply,
-                            updated_input: None,
-                            message: None,
-                            rule: None,
-                            and_then: AfterAnswer::GoOn,
-                        },
-                        AskKind::Question => Answer::Question { answers: Some(vec![vec!["Silk".into()], vec![]]) },
-                        AskKind::Interrupt => Answer::Interrupt { value: json!("2026-12-24") },
-                    };
-                    self.wish(Wish::Answer { ask_id: ask.ask_id, answer });
-                }
+/// Says which log it was when something does not hold on it.
+pub(super) fn naming<T>(name: &str, check: impl FnOnce() -> T) -> T {
+    struct Named<'a>(&'a str);
+    impl Drop for Named<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("on the log {}", self.0);
             }
         }
     }
+    let _named = Named(name);
+    check()
+}
+
+/// The messages of a log, in their order.
+pub(super) fn said(log: &[Envelope]) -> Vec<MessageId> {
+    let said = log.iter().filter_map(|envelope| match &envelope.event {
+        Event::UserMessage(message) => Some(message.message_id.clone()),
+        _ => None,
+    });
+    said.collect()
 }
 
 /// A lawful log of anything that can happen.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::logs::{self, Dice};
 use crate::dialect::snapshot::{APPROVAL_REQUEST, APPROVAL_RESOLVED, History, STREAM, Snapshot};
 use crate::dialect::{Dialect, Frames};
-use crate::event::{Envelope, PermissionReply};
+use crate::event::{Envelope, Event, PermissionReply};
 use crate::id::{Seq, SessionId};
 
 /// What a client of this protocol holds: it does what the protocol's own client does.
@@ -120,12 +120,28 @@ fn whenever_a_client_comes_it_holds_the_same() {
     });
     let mut dice = Dice::seeded(5);
     for log in played.chain([logs::sample()]) {
-        let live = client(&log, 0, &mut dice);
-        for head in (1..=log.len()).step_by(2) {
-            let later = client(&log, head, &mut dice);
+        check(&log, 1, &mut dice);
+    }
+}
+
+#[test]
+fn whenever_a_client_comes_it_holds_the_same_on_recorded_logs() {
+    let mut dice = Dice::seeded(7);
+    for (name, log) in logs::recorded() {
+        logs::naming(&name, || check(&log, 1, &mut dice));
+    }
+}
+
+fn check(log: &[Envelope], every: usize, dice: &mut Dice) {
+    let live = client(log, 0, dice);
+    // What was taken back is not in a history, and a client that was there still shows it.
+    let taken_back = log.iter().any(|envelope| matches!(envelope.event, Event::Rollback(_) | Event::Retracted(_)));
+    for head in (1..=log.len()).step_by(every) {
+        let later = client(log, head, dice);
+        if !taken_back {
             assert_eq!((&later.messages, &later.tools), (&live.messages, &live.tools), "from {head} of {}", log.len());
-            assert_eq!(later.approvals, live.approvals);
         }
+        assert_eq!(later.approvals, live.approvals, "from {head} of {}", log.len());
     }
 }
 
@@ -133,18 +149,7 @@ fn whenever_a_client_comes_it_holds_the_same() {
 fn simulated_logs_break_no_rule_of_the_client() {
     let mut dice = Dice::seeded(11);
     for seed in 0..60 {
-        let log = logs::simulated(seed, 60);
-        let live = client(&log, 0, &mut dice);
-        for head in (1..=log.len()).step_by(9) {
-            let later = client(&log, head, &mut dice);
-            // What was taken back is not in a history, and a client that was there still shows it.
-            let rolled_back =
-                log.iter().any(|envelope| envelope.event.kind() == "rollback" || envelope.event.kind() == "retracted");
-            if !rolled_back {
-                assert_eq!((&later.messages, &later.tools), (&live.messages, &live.tools), "seed {seed} from {head}");
-            }
-            assert_eq!(later.approvals, live.approvals, "seed {seed} from {head}");
-        }
+        logs::naming(&format!("seed {seed}"), || check(&logs::simulated(seed, 60), 9, &mut dice));
     }
 }
 

@@ -39,7 +39,8 @@ fn held(log: &[Envelope], head: usize) -> (BTreeMap<String, Task>, BTreeMap<Stri
 #[test]
 fn every_turn_is_a_task_whenever_a_client_comes() {
     let played = logs::SCRIPTS.iter().map(|script| logs::played(&["echo one", script], PermissionReply::Once));
-    for log in played.chain((0..60).map(|seed| logs::simulated(seed, 60))) {
+    let recorded = logs::recorded().into_iter().map(|(_, log)| log);
+    for log in played.chain((0..60).map(|seed| logs::simulated(seed, 60))).chain(recorded) {
         let (active, ended) = held(&log, 0);
         let dones = log.iter().filter(|envelope| matches!(envelope.event, Event::Done(_))).count();
         let turns = log.iter().filter(|envelope| matches!(envelope.event, Event::TurnStarted(_))).count();

@@ -2,6 +2,8 @@
 //! pure: [`MockProtocol`] is the adapter, [`MockAgent`] is the agent. The process around the agent is in the `turnloom` crate.
 
 mod agent;
+#[cfg(test)]
+pub(crate) mod bench;
 mod protocol;
 mod recorded;
 mod scripts;
