@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::wire::{Place, Wire};
-use super::{AgentUi, DIAGNOSTIC};
+use super::{AgentUi, DIAGNOSTIC, text_of};
 use crate::dialect::{Frames, name};
 use crate::event::{
     ArtifactCreated, Envelope, Event, PermissionReply, PermissionRequest, PermissionResolved, QuestionRequest,
-    WorkStatus,
+    SteerState, WorkStatus,
 };
 
 const ASK: Place = Place("action", "action_request", "waiting", "hitl");
@@ -40,7 +40,8 @@ impl AgentUi {
                 Self::settled(envelope, settled.ask_id.as_str(), payload, out);
             }
             Event::InterruptResolved(settled) => {
-                let payload = json!({ "decision": "answered", "answer": settled.value, "by": settled.by, "reason": settled.reason });
+                let decision = if settled.value.is_some() { "answered" } else { "rejected" };
+                let payload = json!({ "decision": decision, "answer": settled.value, "by": settled.by, "reason": settled.reason });
                 Self::settled(envelope, settled.interrupt_id.as_str(), payload, out);
             }
             Event::QueueChanged(changed) => {
@@ -48,8 +49,16 @@ impl AgentUi {
                 self.queue_changed(envelope, None, out);
             }
             Event::Steer(steer) => {
-                let payload =
-                    json!({ "id": name(steer.message_id.as_str()), "state": steer.state, "reason": steer.reason });
+                let id = name(steer.message_id.as_str());
+                if let Some(content) = &steer.content {
+                    self.steers.insert(id.to_owned(), text_of(content));
+                }
+                let text = self.steers.get(id).cloned();
+                if steer.state != SteerState::Accepted {
+                    self.steers.remove(id);
+                }
+                // What is not taken in is not lost: whoever said it can send it in another way.
+                let payload = json!({ "id": id, "state": steer.state, "text": text, "reason": steer.reason });
                 self.queue_changed(envelope, Some(payload), out);
             }
             Event::SubagentStarted(started) => {

@@ -13,7 +13,7 @@ use super::{Dialect, Ending, Frames, name};
 use crate::event::{
     Activity, Done, Envelope, Event, Outcome, Part, QueueItem, Status, ToolResult, ToolStart, UserMessage,
 };
-use crate::id::Seq;
+use crate::id::{Seq, TurnId};
 use crate::time::Timestamp;
 
 /// What a result may have before only its beginning is sent.
@@ -26,6 +26,7 @@ pub struct AgentUi {
     after: Seq,
     opened: bool,
     over: bool,
+    run: Option<TurnId>,
     /// What was said and has not got its turn yet.
     said: Vec<Value>,
     first_said: Option<String>,
@@ -33,6 +34,8 @@ pub struct AgentUi {
     texts: HashMap<String, String>,
     thoughts: HashMap<String, String>,
     queue: Vec<QueueItem>,
+    /// What was said to a run and has not got there yet.
+    steers: HashMap<String, String>,
     names: HashMap<String, String>,
     failure: Option<Value>,
 }
@@ -74,7 +77,10 @@ impl AgentUi {
         }
     }
 
-    fn with(wire: Wire<'_>, payload: Value, out: &mut Frames) {
+    fn with(wire: Wire<'_>, mut payload: Value, out: &mut Frames) {
+        if let Some(payload) = payload.as_object_mut() {
+            payload.retain(|_, member| !member.is_null());
+        }
         out.push(&Wire { payload: Some(Payload::Other(payload)), ..wire });
     }
 
@@ -101,6 +107,8 @@ impl AgentUi {
                 let place = Place("policy", "session", "accepted", "runtime_status");
                 Self::with(Self::wire("permission.changed", envelope, place), json!(changed), out);
             }
+            // What a run takes in is told as a steer.
+            Event::UserMessage(_) if self.run.is_some() && self.run == envelope.turn_id => {}
             Event::UserMessage(message) => self.hear(message),
             Event::TurnStarted(started) => {
                 let mut wire =
@@ -118,6 +126,7 @@ impl AgentUi {
                 wire.runtime_status = Some("accepted");
                 Self::with(wire, json!({ "stage": "submitted" }), out);
                 self.run_started = Some(envelope.ts);
+                self.run.clone_from(&envelope.turn_id);
                 self.failure = None;
             }
             Event::Status(status) => Self::status(envelope, status, out),
@@ -168,13 +177,7 @@ impl AgentUi {
     }
 
     fn hear(&mut self, message: &UserMessage) {
-        let mut text = String::new();
-        for part in &message.content {
-            if let Part::Text { text: more } = part {
-                text.push_str(if text.is_empty() { "" } else { "\n" });
-                text.push_str(more);
-            }
-        }
+        let text = text_of(&message.content);
         let attachments = message.content.iter().filter(|part| !matches!(part, Part::Text { .. })).count();
         let id = name(message.message_id.as_str());
         self.first_said.get_or_insert_with(|| id.to_owned());
@@ -293,7 +296,7 @@ impl AgentUi {
     }
 
     fn done(&mut self, envelope: &Envelope, done: &Done, out: &mut Frames) {
-        self.run_started = None;
+        (self.run, self.run_started) = (None, None);
         let (kind, status, phase, outcome) = match done.outcome {
             Outcome::Completed => ("run.finished", "completed", "completed", "success"),
             Outcome::Stopped => ("run.finished", "cancelled", "cancelled", "cancelled"),
@@ -320,6 +323,12 @@ impl AgentUi {
         wire.diagnostic_id = Some(format!("d{}", envelope.seq));
         Self::with(wire, payload, out);
     }
+}
+
+fn text_of(content: &[Part]) -> String {
+    let texts =
+        content.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The beginning of a text, and whether that is not all of it.

@@ -84,6 +84,10 @@ pub(super) enum Chunk<'a> {
     ToolOutputDenied {
         tool_call_id: &'a str,
     },
+    SteeringMessage {
+        id: &'a str,
+        parts: Vec<Value>,
+    },
     SourceUrl {
         source_id: &'a str,
         url: &'a str,

@@ -25,6 +25,12 @@ pub struct UiMessage {
     /// Inputs that come in pieces.
     #[serde(skip)]
     inputs: HashMap<String, String>,
+    /// Where the part of a call is: an answer may have thousands.
+    #[serde(skip)]
+    calls: HashMap<String, usize>,
+    /// Where the parts are that are replaced in place, by type and id.
+    #[serde(skip)]
+    replaced: HashMap<(String, String), usize>,
 }
 
 impl UiMessage {
@@ -82,12 +88,13 @@ impl UiMessage {
             "tool-approval-response" => {
                 let (id, approved) = (required("approvalId")?, chunk.get("approved").ok_or("approved is missing")?);
                 let is = |part: &&Value| part.pointer("/approval/id").and_then(Value::as_str) == Some(id);
-                let call = self.parts.iter().find(is).and_then(|part| part.get("toolCallId")).and_then(Value::as_str);
+                let call =
+                    self.parts.iter().rev().find(is).and_then(|part| part.get("toolCallId")).and_then(Value::as_str);
                 let call = call.ok_or_else(|| format!("there is no approval {id}"))?.to_owned();
                 let approval = json!({ "id": id, "approved": approved });
                 self.update(&call, json!({ "state": "approval-responded", "approval": approval }))?;
             }
-            "source-url" | "file" => self.parts.push(chunk.clone()),
+            "source-url" | "file" | "steering-message" => self.parts.push(chunk.clone()),
             "message-metadata" => self.merge(chunk.get("messageMetadata")),
             "finish" => self.merge(chunk.get("messageMetadata")),
             "abort" | "error" => {}
@@ -138,14 +145,14 @@ impl UiMessage {
                 part.insert("providerExecuted".to_owned(), executed.clone());
             }
         }
+        self.calls.insert(id.to_owned(), self.parts.len());
         self.parts.push(part);
         drop(self.update(id, fields));
     }
 
     /// Sets members of a call's part; a null takes one away.
     fn update(&mut self, id: &str, fields: Value) -> Result<(), String> {
-        let is = |part: &&mut Value| part.get("toolCallId").and_then(Value::as_str) == Some(id);
-        let part = self.parts.iter_mut().find(is).and_then(Value::as_object_mut);
+        let part = self.calls.get(id).and_then(|at| self.parts.get_mut(*at)).and_then(Value::as_object_mut);
         let part = part.ok_or_else(|| format!("there is no call {id}"))?;
         if let Value::Object(fields) = fields {
             let has_output = fields.get("state").is_some_and(|state| state == "output-available");
@@ -165,10 +172,13 @@ impl UiMessage {
         if chunk.get("transient") == Some(&json!(true)) {
             return Ok(());
         }
-        let same = |part: &&mut Value| part.get("type") == chunk.get("type") && part.get("id") == chunk.get("id");
-        match self.parts.iter_mut().find(same).filter(|_| chunk.get("id").is_some()).and_then(Value::as_object_mut) {
-            Some(part) => drop(part.insert("data".to_owned(), data.clone())),
-            None => self.parts.push(json!({ "type": kind, "id": chunk.get("id"), "data": data })),
+        let key = chunk.get("id").and_then(Value::as_str).map(|id| (kind.to_owned(), id.to_owned()));
+        let known = key.as_ref().and_then(|key| self.replaced.get(key)).and_then(|at| self.parts.get_mut(*at));
+        if let Some(part) = known.and_then(Value::as_object_mut) {
+            part.insert("data".to_owned(), data.clone());
+        } else {
+            self.replaced.extend(key.map(|key| (key, self.parts.len())));
+            self.parts.push(json!({ "type": kind, "id": chunk.get("id"), "data": data }));
         }
         Ok(())
     }
@@ -199,6 +209,8 @@ impl History {
     pub fn step(&mut self, envelope: &Envelope) {
         self.dialect.step(envelope, &mut self.frames);
         match &envelope.event {
+            // A part of the answer that it was said into.
+            Event::UserMessage(_) if self.dialect.profile >= Profile::V7 && self.dialect.tells(envelope) => {}
             Event::UserMessage(message) => {
                 self.messages.push((envelope.turn_id.clone(), of_user(message)));
             }
@@ -244,8 +256,17 @@ impl History {
     }
 }
 
-fn of_user(message: &UserMessage) -> UiMessage {
+/// What was said into a turn; there are only texts and files in it.
+pub(super) fn steering_parts(message: &UserMessage) -> Vec<Value> {
     let part = |part: &Part| match part {
+        Part::File { path } => json!({ "type": "text", "text": path }),
+        part => part_of_user(part),
+    };
+    message.content.iter().map(part).collect()
+}
+
+fn part_of_user(part: &Part) -> Value {
+    match part {
         Part::Text { text } => json!({ "type": "text", "text": text }),
         Part::Image { media_type, data, blob } => {
             let url = match (data, blob) {
@@ -256,7 +277,10 @@ fn of_user(message: &UserMessage) -> UiMessage {
             json!({ "type": "file", "mediaType": media_type, "url": url })
         }
         Part::File { path } => json!({ "type": "data-file", "data": { "path": path } }),
-    };
-    let parts = message.content.iter().map(part).collect();
+    }
+}
+
+fn of_user(message: &UserMessage) -> UiMessage {
+    let parts = message.content.iter().map(part_of_user).collect();
     UiMessage { id: message.message_id.to_string(), role: "user", parts, ..UiMessage::default() }
 }

@@ -21,7 +21,7 @@ pub use self::request::{Chat, Said, answers};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
-use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart};
+use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart, UserMessage};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 
 /// Which clients are spoken to. Unknown chunks are fatal in all of them, so newer ones are sent only to those that know them.
@@ -59,7 +59,8 @@ pub struct AiSdk {
     arrived: bool,
     over: bool,
     seq: Seq,
-    /// The turn that is being told.
+    /// The turn that runs, and the one that is being told.
+    running: Option<TurnId>,
     turn: Option<TurnId>,
     queue: Vec<QueueItem>,
     /// The message that is waited for will not come.
@@ -106,6 +107,7 @@ impl AiSdk {
             arrived: false,
             over: false,
             seq: Seq::ZERO,
+            running: None,
             turn: None,
             queue: Vec::new(),
             lost: false,
@@ -128,14 +130,24 @@ impl AiSdk {
         let surface = self.surfaces.step(envelope);
         match &envelope.event {
             Event::UserMessage(message) => {
+                let steers = self.running.is_some() && self.running == envelope.turn_id;
                 if matches!(&self.subject, Subject::Message(wanted) if *wanted == message.message_id) {
                     let turn = envelope.turn_id.clone();
                     self.lost = false;
                     self.subject = turn.map_or(Subject::Everything, Subject::Turn);
+                    if steers {
+                        // The turn that runs took it in: the rest of that is its answer.
+                        self.turn_started(envelope, out);
+                    }
+                } else if steers && self.tells(envelope) && self.profile >= Profile::V7 {
+                    self.steered(message, out);
                 }
                 return;
             }
-            Event::TurnStarted(_) => return self.turn_started(envelope, out),
+            Event::TurnStarted(_) => {
+                self.running.clone_from(&envelope.turn_id);
+                return self.turn_started(envelope, out);
+            }
             Event::QueueChanged(changed) => {
                 if let Subject::Message(wanted) = &self.subject {
                     // The fact that its turn begins is the next one, if it does.
@@ -154,6 +166,9 @@ impl AiSdk {
             }
             _ => {}
         }
+        if matches!(envelope.event, Event::Done(_)) {
+            self.running = None;
+        }
         if self.turn.is_none() {
             return;
         }
@@ -170,6 +185,11 @@ impl AiSdk {
             None if envelope.turn_id.is_some() => self.in_turn(envelope, surface, out),
             None => {}
         }
+    }
+
+    /// Whether the turn of a fact is the one that is being told.
+    fn tells(&self, envelope: &Envelope) -> bool {
+        self.turn.is_some() && self.turn == envelope.turn_id
     }
 
     fn turn_started(&mut self, envelope: &Envelope, out: &mut Frames) {
@@ -234,7 +254,8 @@ impl AiSdk {
                 self.failure = Some(failure.message.clone());
                 self.surface(surface, out);
             }
-            Event::Steer(steer) if steer.state != SteerState::Delivered => {}
+            // The newest clients have a part for it, which tells the message itself.
+            Event::Steer(steer) if steer.state != SteerState::Delivered || self.profile >= Profile::V7 => {}
             Event::EvidenceChanged(evidence) => {
                 let url = evidence.detail.as_ref().and_then(|detail| detail.get("url")).and_then(Value::as_str);
                 match url {
@@ -300,6 +321,14 @@ impl AiSdk {
                 Voice::Reasoning => Chunk::ReasoningEnd { id: &id },
             });
         }
+    }
+
+    /// Somebody said something into the turn. What follows is a step of its own.
+    fn steered(&mut self, message: &UserMessage, out: &mut Frames) {
+        self.end_text(out);
+        self.end_step(out);
+        let parts = message::steering_parts(message);
+        out.push(&Chunk::SteeringMessage { id: name(message.message_id.as_str()), parts });
     }
 
     // ---- data ----

@@ -92,8 +92,13 @@ impl Kept {
         let block = |part: &Part| match part {
             Part::Text { text } => json!({ "type": "text", "text": text }),
             Part::Image { media_type, data, blob } => {
-                let url = blob.as_ref().map(|blob| format!("/api/blobs/{}", blob.id));
-                json!({ "type": "image", "mimeType": media_type, "data": data, "url": url })
+                let mut block = json!({ "type": "image", "mimeType": media_type });
+                if let Some(block) = block.as_object_mut() {
+                    block.extend(data.as_ref().map(|data| ("data".to_owned(), json!(data))));
+                    let url = blob.as_ref().map(|blob| json!(format!("/api/blobs/{}", blob.id)));
+                    block.extend(url.map(|url| ("url".to_owned(), url)));
+                }
+                block
             }
             Part::File { path } => json!({ "type": "text", "text": path }),
         };

@@ -6,7 +6,7 @@ use super::logs;
 use crate::dialect::agent_ui::AgentUi;
 use crate::dialect::{Dialect, Frame, Frames};
 use crate::event::{Envelope, PermissionReply};
-use crate::id::Seq;
+use crate::id::{MessageId, Seq};
 
 fn schema() -> jsonschema::Validator {
     let schema = include_str!("../../../../../tests/clients/golden/agent-ui-event.schema.json");
@@ -80,6 +80,8 @@ fn every_event_is_valid_and_has_what_its_class_needs() {
             let errors: Vec<String> = schema.iter_errors(&event).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{errors:?}: {event}");
             assert!(event.as_object().unwrap().values().all(|value| !value.is_null()), "{event}");
+            let mut payload = event["payload"].as_object().into_iter().flat_map(|payload| payload.values());
+            assert!(payload.all(|value| !value.is_null()), "{event}");
             let sequence = event["sequence"].as_u64().unwrap();
             assert!(sequence >= before, "order is kept");
             before = sequence;
@@ -132,6 +134,30 @@ fn every_event_is_valid_and_has_what_its_class_needs() {
         "metric.changed",
     ] {
         assert!(seen.contains(kind), "nothing gives {kind}");
+    }
+}
+
+#[test]
+fn what_a_person_says_is_told_with_the_run_that_answers_it() {
+    for log in every_log() {
+        let events = client(&log);
+        let mut told: Vec<&str> = Vec::new();
+        for event in &events {
+            let payload = &event["payload"];
+            match event["type"].as_str().unwrap() {
+                "run.started" => {
+                    let said = payload["userMessages"].as_array().unwrap();
+                    told.extend(said.iter().map(|message| message["id"].as_str().unwrap()));
+                }
+                "queue.changed" if payload["steer"]["state"] == "delivered" => {
+                    assert!(payload["steer"]["text"].is_string(), "{event}");
+                    told.push(payload["steer"]["id"].as_str().unwrap());
+                }
+                _ => {}
+            }
+        }
+        let said = logs::said(&log);
+        assert_eq!(told, said.iter().map(MessageId::as_str).collect::<Vec<_>>());
     }
 }
 

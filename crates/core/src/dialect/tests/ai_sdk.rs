@@ -79,7 +79,7 @@ fn accept(message: &mut UiMessage, chunk: &Value, profile: Profile) {
     let kind = chunk["type"].as_str().unwrap();
     let newest = match kind {
         "tool-approval-request" | "tool-output-denied" => Profile::V6,
-        "tool-approval-response" => Profile::V7,
+        "tool-approval-response" | "steering-message" => Profile::V7,
         _ => Profile::V5,
     };
     assert!(newest <= profile, "{kind} is not for {profile:?}");
@@ -281,6 +281,27 @@ fn parallel_calls_with_asks_end_at_once_and_lose_nothing() {
     let live = client(&log, &TurnId::trusted("t"), Profile::V6, 0, &mut Dice::seeded(1));
     let outputs: HashSet<&str> = live.parts.iter().filter_map(|part| part["output"].as_str()).collect();
     assert_eq!(outputs, HashSet::from(["a", "b", "c"]));
+}
+
+#[test]
+fn what_is_said_into_a_turn_is_part_of_its_answer() {
+    let recorded = logs::recorded();
+    let (_, log) = recorded.iter().find(|(name, _)| name == "codex__steer").unwrap();
+    let steer = logs::said(log).pop().unwrap();
+    for (profile, kind) in PROFILES.into_iter().zip(["data-steer", "data-steer", "steering-message"]) {
+        let (turn, ..) = turns(log).pop().unwrap();
+        let live = client(log, &turn, profile, 0, &mut Dice::seeded(0));
+        let told: Vec<&Value> = live.parts.iter().filter(|part| part["id"] == steer.as_str()).collect();
+        assert_eq!(told.len(), 1, "{profile:?}");
+        assert_eq!(told[0]["type"], kind);
+        let content = told[0].get("parts").unwrap_or(&told[0]["data"]["content"]);
+        assert_eq!(*content, json!([{ "type": "text", "text": "also do this" }]));
+    }
+    // Who sent it follows the turn that took it in.
+    let response = respond(log, Subject::Message(steer), Profile::V6, 0, 0);
+    assert!(response.over);
+    assert!(response.chunks.iter().any(|chunk| chunk["type"] == "start"));
+    assert_eq!(finished(&response), "stop");
 }
 
 #[test]

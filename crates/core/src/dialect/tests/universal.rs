@@ -127,6 +127,7 @@ fn items_begin_once_and_end_once_and_nothing_is_missing() {
         let events = client(&log, Wanted::After(0));
         let mut open: HashMap<String, String> = HashMap::new();
         let mut ended = BTreeSet::new();
+        let mut said = Vec::new();
         for (number, event) in (1..).zip(&events) {
             assert_eq!(event["sequence"], number);
             assert_eq!(event["event_id"], format!("evt_{number}"));
@@ -145,11 +146,16 @@ fn items_begin_once_and_end_once_and_nothing_is_missing() {
                     {
                         assert_eq!(text, Some(streamed.as_str()), "the whole is what was streamed");
                     }
+                    if item["role"] == "user" {
+                        said.push(item["native_item_id"].as_str().unwrap().to_owned());
+                    }
                     ended.insert(id);
                 }
                 _ => {}
             }
         }
+        let people: Vec<String> = logs::said(&log).iter().map(ToString::to_string).collect();
+        assert_eq!(said, people, "what a person said is told once");
         // A helper in the background may outlive the turn, and its items with it.
         let helpers = log
             .iter()

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use self::items::{OpenText, OpenTool};
 use self::wire::{EndedData, ErrorData, EventId, ItemId, PermissionData, QuestionData, TurnData, UnparsedData, Wire};
 use super::{Dialect, Ending, Frames, name};
-use crate::event::{Envelope, Event, Outcome, Part, PermissionReply, SteerState};
+use crate::event::{Envelope, Event, Outcome, PermissionReply};
 use crate::id::{MessageId, TurnId};
 
 /// What the events say of their session and the log does not know: how its client calls it, and how it was asked for.
@@ -65,7 +65,6 @@ pub struct Universal {
     /// What the sub-agents' items belong to.
     lanes: HashMap<String, ItemId>,
     asks: HashMap<String, Asked>,
-    steers: HashMap<MessageId, Vec<Part>>,
     usage: Option<Value>,
 }
 
@@ -107,7 +106,6 @@ impl Universal {
             tools: HashMap::new(),
             lanes: HashMap::new(),
             asks: HashMap::new(),
-            steers: HashMap::new(),
             usage: None,
         }
     }
@@ -207,7 +205,6 @@ impl Universal {
                     self.lost = self.arrived && !changed.queue.iter().any(|item| item.message_id == *wanted);
                 }
             }
-            Event::Steer(steer) => self.steer(envelope, steer, out),
             Event::Usage(usage) => self.usage = Some(json!(usage)),
             Event::Failure(failure) => {
                 let details = Some(json!({ "retryable": failure.retryable, "fix": failure.fix }));
@@ -259,20 +256,6 @@ impl Universal {
         let metadata = Some(json!({ "origin": origin }));
         let data = TurnData { phase: "started", turn_id: name(turn.as_str()), metadata };
         self.emit(envelope, By::Daemon, "turn.started", &data, out);
-    }
-
-    fn steer(&mut self, envelope: &Envelope, steer: &crate::event::Steer, out: &mut Frames) {
-        if let Some(content) = &steer.content {
-            self.steers.insert(steer.message_id.clone(), content.clone());
-        }
-        match steer.state {
-            SteerState::Accepted => {}
-            SteerState::Delivered => {
-                let content = self.steers.remove(&steer.message_id).unwrap_or_default();
-                self.user(envelope, steer.message_id.as_str(), &content, out);
-            }
-            SteerState::Rejected | SteerState::Returned => drop(self.steers.remove(&steer.message_id)),
-        }
     }
 
     // ---- asks ----
