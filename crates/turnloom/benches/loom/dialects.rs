@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use turnloom_core::dialect::ag_ui::{AgUi, RunInput};
-use turnloom_core::dialect::ai_sdk::{AiSdk, Profile, Subject};
+use turnloom_core::dialect::agent_ui::AgentUi;
+use turnloom_core::dialect::ai_sdk::{AiSdk, History, Profile, Subject};
+use turnloom_core::dialect::snapshot::{self, Snapshot};
+use turnloom_core::dialect::tasks::{Change, KINDS, SessionTasks};
 use turnloom_core::dialect::text::{PlainText, Scope};
+use turnloom_core::dialect::universal::{About, Raw, Universal, Wanted};
 use turnloom_core::dialect::{Dialect, Frames};
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{Seq, SessionId, TurnId};
@@ -19,24 +23,51 @@ use super::table::{Rounds, Table, Unit};
 /// Frames are handed on after this many events, as a connection does.
 const BATCH: usize = 256;
 
+/// Makes something of a log, and says how long it took.
+type Measure = fn(&[Record]) -> Duration;
+
+const MEASURES: &[(&str, Measure)] = &[
+    ("AI SDK chunks", |log| {
+        tell(log, AiSdk::new(Profile::V6, Subject::Everything, HashSet::new()), Reader::FromTheBeginning)
+    }),
+    ("AI SDK messages", |log| {
+        let mut history = History::new(Profile::V6, HashSet::new());
+        take(log, |envelope| history.step(envelope))
+    }),
+    ("AG-UI events, live", |log| tell(log, agent(), Reader::FromTheBeginning)),
+    ("an AG-UI snapshot", |log| tell(log, agent(), Reader::AtTheEnd)),
+    ("universal events", |log| {
+        tell(log, Universal::new(About::default(), Wanted::After(0), Raw::LeftOut), Reader::FromTheBeginning)
+    }),
+    ("Agent UI events", |log| tell(log, AgentUi::new(Seq::ZERO), Reader::FromTheBeginning)),
+    ("snapshots", |log| tell(log, Snapshot::new(SessionId::trusted("s"), Seq::ZERO), Reader::FromTheBeginning)),
+    ("a history of snapshots", |log| {
+        let mut history = snapshot::History::new(SessionId::trusted("s"));
+        take(log, |envelope| history.step(envelope))
+    }),
+    ("tasks", tasks),
+    ("plain text", |log| tell(log, PlainText::new(Scope::After(Seq::ZERO)), Reader::FromTheBeginning)),
+];
+
 pub(crate) fn measure(scale: Scale, table: &mut Table) {
     let events = scale.of(100_000, 2_000);
     let log = session(events);
-    let (mut ai, mut live, mut snapshot, mut text, mut floor) =
-        (Rounds::default(), Rounds::default(), Rounds::default(), Rounds::default(), Rounds::default());
+    let mut floor = Rounds::default();
+    let mut rates: Vec<Rounds> = MEASURES.iter().map(|_| Rounds::default()).collect();
     for _ in 0..scale.rounds() {
-        let everything = AiSdk::new(Profile::V6, Subject::Everything, HashSet::new());
-        ai.push_rate(events, tell(&log, everything, Reader::FromTheBeginning));
-        live.push_rate(events, tell(&log, agent(), Reader::FromTheBeginning));
-        snapshot.push_rate(events, tell(&log, agent(), Reader::AtTheEnd));
-        text.push_rate(events, tell(&log, PlainText::new(Scope::After(Seq::ZERO)), Reader::FromTheBeginning));
-        floor.push_rate(events, decode(&log));
+        floor.push_rate(
+            events,
+            take(&log, |envelope| {
+                black_box(envelope);
+            }),
+        );
+        for ((_, measure), rate) in MEASURES.iter().zip(&mut rates) {
+            rate.push_rate(events, measure(&log));
+        }
     }
-    let name = |dialect: &str| format!("{events} events to {dialect}");
-    table.row(name("AI SDK chunks"), Unit::PerSecond, ai, Some(floor.clone()));
-    table.row(name("AG-UI events, live"), Unit::PerSecond, live, Some(floor.clone()));
-    table.row(name("an AG-UI snapshot"), Unit::PerSecond, snapshot, Some(floor.clone()));
-    table.row(name("plain text"), Unit::PerSecond, text, Some(floor));
+    for ((what, _), rate) in MEASURES.iter().zip(rates) {
+        table.row(format!("{events} events to {what}"), Unit::PerSecond, rate, Some(floor.clone()));
+    }
 }
 
 fn agent() -> AgUi {
@@ -60,6 +91,7 @@ fn tell(log: &[Record], mut dialect: impl Dialect, reader: Reader) -> Duration {
         }
         dialect.step(&record.decode().expect("an event"), &mut frames);
         if at.is_multiple_of(BATCH) {
+            dialect.rest(&mut frames);
             black_box(frames.size());
             frames.clear();
         }
@@ -72,11 +104,27 @@ fn tell(log: &[Record], mut dialect: impl Dialect, reader: Reader) -> Duration {
     started.elapsed()
 }
 
-/// The floor: the events alone.
-fn decode(log: &[Record]) -> Duration {
+/// Every progress is written, which is more than the daemon does: there it is told so often a second.
+fn tasks(log: &[Record]) -> Duration {
+    let started = Instant::now();
+    let mut tasks = SessionTasks::default();
+    let mut frames = Frames::default();
+    for record in log.iter().filter(|record| KINDS.contains(&record.kind())) {
+        let change = tasks.step(&record.decode().expect("an event"));
+        if let (Change::Progress, Some(task)) = (change, tasks.task()) {
+            frames.push(&task.progress());
+            black_box(frames.size());
+            frames.clear();
+        }
+    }
+    started.elapsed()
+}
+
+/// Only reading the events is the floor.
+fn take(log: &[Record], mut step: impl FnMut(&Envelope)) -> Duration {
     let started = Instant::now();
     for record in log {
-        black_box(record.decode().expect("an event"));
+        step(&record.decode().expect("an event"));
     }
     started.elapsed()
 }
