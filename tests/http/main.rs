@@ -28,6 +28,7 @@ mod snapshot;
 mod surfaces;
 mod tasks;
 mod universal;
+mod universal_recorded;
 mod views;
 mod websocket;
 mod wire;

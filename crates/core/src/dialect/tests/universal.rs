@@ -93,7 +93,9 @@ fn every_log() -> Vec<Vec<Envelope>> {
 fn every_event_has_the_shape_of_the_recordings() {
     let mut known = BTreeMap::new();
     let mut words: HashMap<String, BTreeSet<String>> = HashMap::new();
-    golden().iter().for_each(|event| shape(event, "", &mut known));
+    for event in golden() {
+        shape(&event, "", &mut known);
+    }
     words.insert(
         "kind".into(),
         ["message", "tool_call", "tool_result", "system", "status", "unknown"].map(str::to_owned).into(),
