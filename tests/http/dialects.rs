@@ -1,6 +1,8 @@
 //! Other people's protocols: what is wrong is said in their own way, and nothing is left half open. That their clients are content is tried with the
 //! clients themselves, in `tests/clients`.
 
+use std::io::BufRead as _;
+
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, eventually};
@@ -121,6 +123,40 @@ fn a_daemon_that_ends_ends_every_response_with_a_last_word() {
     assert_eq!(frames(&ag).last().unwrap()["type"], "RUN_ERROR", "{ag}");
     let text = text.join().unwrap();
     assert!(text.starts_with("Waiting.\nerror: "), "{text}");
+}
+
+#[test]
+fn a_connection_that_is_closed_stops_the_turn_only_if_that_was_wanted() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let ai = json!({ "messages": [user("hang")] });
+    let ag = |id: &str| json!({ "threadId": id, "runId": "r", "messages": [{ "id": "m1", "role": "user", "content": "hang" }] });
+    for (id, path, body) in [
+        ("ai-goes-on", "/ai-sdk/ai-goes-on/chat", ai.clone()),
+        ("ag-goes-on", "/ag-ui/ag-goes-on", ag("ag-goes-on")),
+        ("ai-stops", "/ai-sdk/ai-stops/chat?cancel_on_disconnect=true", ai),
+        ("ag-stops", "/ag-ui/ag-stops?cancel_on_disconnect=true", ag("ag-stops")),
+    ] {
+        client.mock(id);
+        let json = [("content-type", "application/json")];
+        let mut response = client.send("POST", path, &json, body.to_string().as_bytes());
+        let mut line = String::new();
+        while !line.contains("Waiting.") {
+            line.clear();
+            assert_ne!(response.read_line(&mut line).unwrap(), 0, "{id} ended");
+        }
+    }
+    for id in ["ai-stops", "ag-stops"] {
+        let log = eventually("it is stopped", || {
+            let log = client.log(id);
+            (log.last()?["type"] == "done").then_some(log)
+        });
+        assert_eq!(log.last().unwrap()["data"]["outcome"], "stopped");
+    }
+    // The others were left before these.
+    for id in ["ai-goes-on", "ag-goes-on"] {
+        assert_eq!(client.get(&format!("/api/sessions/{id}")).json()["status"], "running");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::event::{Envelope, Event};
-use crate::id::AskId;
+use crate::id::{AskId, TurnId};
 
 /// A fold of one session's log into another protocol's frames, for one reader.
 pub trait Dialect: Send {
@@ -38,6 +38,11 @@ pub trait Dialect: Send {
     /// are told together.
     fn waits(&self) -> bool {
         false
+    }
+
+    /// The turn that the response is about, in the dialects whose responses are about one.
+    fn turn(&self) -> Option<&TurnId> {
+        None
     }
 
     /// Ends the response in the way the protocol wants it: whatever is open is closed, and the last frame says so.

@@ -127,6 +127,16 @@ impl Sessions {
         row.ok_or_else(|| log::Error::NotFound(id.clone()).into())
     }
 
+    /// Passes on a wish whose outcome nobody waits for.
+    pub fn wish_unheard(&self, id: SessionId, command: Command) {
+        let sessions = self.clone();
+        self.0.tracker.spawn(async move {
+            if let Err(error) = sessions.wish(&id, command).await {
+                tracing::debug!(session = %id, %error, "a wish that nobody waited for was not granted");
+            }
+        });
+    }
+
     /// Grants or refuses a wish, waking the session if it rests. When this returns, the facts are durable.
     pub async fn wish(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
         let news = News::of(&command.wish);

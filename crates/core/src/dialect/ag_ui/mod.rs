@@ -394,6 +394,10 @@ impl Dialect for AgUi {
         self.arrived && !self.over && (self.lost || (self.begun && !self.asks.is_empty()))
     }
 
+    fn turn(&self) -> Option<&TurnId> {
+        self.turn.as_ref().filter(|_| self.begun)
+    }
+
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
         match ending {
             _ if self.over => {}

@@ -445,6 +445,10 @@ impl Dialect for AiSdk {
         self.arrived && !self.over && (self.lost || (!self.asks.is_empty() && !self.step_runs()))
     }
 
+    fn turn(&self) -> Option<&TurnId> {
+        self.turn.as_ref()
+    }
+
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
         if self.over {
             return;

@@ -17,7 +17,7 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    DEFAULT_RUNTIME, New, PAGE, Telling, Wire, answer, dismiss, find_or_create, json_body, offer, send, session_named,
+    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, dismiss, find_or_create, json_body, offer, send, session_named,
     stop,
 };
 use crate::log::{ReadRange, SessionRow};
@@ -38,6 +38,9 @@ pub(in super::super) struct RunQuery {
     /// What to do with a message while a turn is running: `queue` it and answer when its turn comes, or `reject` it.
     #[serde(default)]
     busy: super::Busy,
+    /// Whether closing the connection stops the turn: these clients know no other way.
+    #[serde(default)]
+    cancel_on_disconnect: bool,
 }
 
 /// What a client posts. It is read by hand, because versions differ in what they add.
@@ -76,7 +79,9 @@ pub(in super::super) async fn run(
 ) -> Result<Response, Problem> {
     let input = RunInput::read(&json_body(body)?).map_err(Problem::invalid)?;
     let new = New { runtime: query.runtime, params: Map::new() };
-    begin(&app, &path.session, input, new, Purpose::Run(query.busy), &by).await
+    let when_left = WhenLeft::of(query.cancel_on_disconnect, &by);
+    let telling = begin(&app, &path.session, input, new, Purpose::Run(query.busy), &by).await?;
+    Ok(telling.when_left(when_left).response(&[]))
 }
 
 /// What a request is for.
@@ -95,7 +100,7 @@ async fn begin(
     new: New,
     purpose: Purpose,
     by: &str,
-) -> Result<Response, Problem> {
+) -> Result<Telling<AgUi>, Problem> {
     let id = session_named(session);
     let mut row = find_or_create(app, &id, new).await?;
     let mut wanted = None;
@@ -115,7 +120,7 @@ async fn begin(
             wanted = Some(receipt.message_id);
         }
     }
-    Ok(Telling::of(app, &row, AgUi::new(input, wanted), WIRE)?.response(&[]))
+    Telling::of(app, &row, AgUi::new(input, wanted), WIRE)
 }
 
 /// Makes the client's changes to its copy of the shared state changes of the session's. One that does not fit any more is lost: the run begins with
@@ -206,7 +211,7 @@ async fn agent(app: &App, agent: &str, body: &Value, purpose: Purpose, by: &str)
     }
     let new = New { runtime: Some(runtime.to_owned()), params: Map::new() };
     let thread = input.thread_id.clone();
-    begin(app, &thread, input, new, purpose, by).await
+    Ok(begin(app, &thread, input, new, purpose, by).await?.response(&[]))
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    Busy, New, PAGE, Telling, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer, pending, send,
+    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer, pending, send,
     session_named, stop,
 };
 use crate::log::{ReadRange, SessionRow};
@@ -35,6 +35,9 @@ pub(in super::super) struct ChatQuery {
     /// What to do with a message while a turn is running: `queue` it and answer when its turn comes, or `reject` it.
     #[serde(default)]
     busy: Busy,
+    /// Whether closing the connection stops the turn, for applications that know no other way.
+    #[serde(default)]
+    cancel_on_disconnect: bool,
 }
 
 /// What a client posts. It is read by hand, because applications add members of their own.
@@ -97,9 +100,10 @@ pub(in super::super) async fn chat(
         let chat = Chat::read(&json_body(body)?).map_err(Problem::invalid)?;
         let name = path.name().or(chat.id.as_deref()).filter(|name| !name.is_empty());
         let id = session_named(name.ok_or_else(|| Problem::invalid("the body has no `id`"))?);
+        let when_left = WhenLeft::of(query.cancel_on_disconnect, &by);
         let (row, subject) = hear(&app, &id, chat, query, &by).await?;
         let dialect = AiSdk::new(profile, subject, pending(&row));
-        Ok::<_, Problem>(Telling::of(&app, &row, dialect, WIRE)?.response(HEADERS))
+        Ok::<_, Problem>(Telling::of(&app, &row, dialect, WIRE)?.when_left(when_left).response(HEADERS))
     };
     done.await.unwrap_or_else(|problem| as_text(&problem))
 }

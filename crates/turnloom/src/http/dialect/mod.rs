@@ -85,13 +85,31 @@ impl Wire {
     }
 }
 
+/// What becomes of the turn when the client closes the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WhenLeft {
+    GoesOn,
+    /// It is stopped, in the name of this client.
+    Stops {
+        by: String,
+    },
+}
+
+impl WhenLeft {
+    fn of(cancel_on_disconnect: bool, by: &str) -> Self {
+        if cancel_on_disconnect { Self::Stops { by: by.to_owned() } } else { Self::GoesOn }
+    }
+}
+
 /// A response that tells a session's log in a dialect.
-pub(super) struct Telling<D> {
+pub(super) struct Telling<D: Dialect + 'static> {
     app: App,
     follower: Follower,
     dialect: D,
     frames: Frames,
     wire: Wire,
+    session: SessionId,
+    when_left: WhenLeft,
     /// Where the log was when the reader came.
     head: Seq,
     arrived: bool,
@@ -109,11 +127,18 @@ impl<D: Dialect + 'static> Telling<D> {
             dialect,
             frames: Frames::default(),
             wire,
+            session: row.id.clone(),
+            when_left: WhenLeft::GoesOn,
             head: row.head,
             arrived: false,
             ended: false,
             _following: Following::new(app, permit),
         })
+    }
+
+    pub(super) fn when_left(mut self, when_left: WhenLeft) -> Self {
+        self.when_left = when_left;
+        self
     }
 
     pub(super) fn response(self, headers: &[(&'static str, &'static str)]) -> Response {
@@ -204,6 +229,16 @@ impl<D: Dialect + 'static> Telling<D> {
     fn flush(&mut self, seq: Seq, out: &mut BytesMut) {
         self.wire.write(&self.frames, seq, out);
         self.frames.clear();
+    }
+}
+
+impl<D: Dialect + 'static> Drop for Telling<D> {
+    fn drop(&mut self) {
+        let turn = self.dialect.turn().filter(|_| !self.ended && !self.dialect.is_over());
+        if let (WhenLeft::Stops { by }, Some(turn)) = (&self.when_left, turn) {
+            let wish = Wish::Stop { turn_id: Some(turn.clone()) };
+            self.app.sessions.wish_unheard(self.session.clone(), Command { by: by.clone(), wish });
+        }
     }
 }
 
