@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::id::TurnId;
 
+/// How much of the messages is told at once: these clients refuse a frame over 10 MB. What is older is left out.
+const SNAPSHOT_BYTES: usize = 8 << 20;
+
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     list: Vec<Message>,
@@ -88,14 +91,25 @@ impl Messages {
 /// All messages, as a snapshot tells them.
 #[derive(Debug)]
 pub(super) struct Snapshot<'a> {
-    messages: &'a Messages,
+    /// The newest, as many as fit.
+    messages: &'a [Message],
     /// Calls whose result is told after it.
     late: HashSet<&'a str>,
 }
 
 impl Messages {
     pub(super) fn snapshot(&self) -> Snapshot<'_> {
-        Snapshot { messages: self, late: HashSet::new() }
+        Snapshot { messages: self.newest(), late: HashSet::new() }
+    }
+
+    fn newest(&self) -> &[Message] {
+        let mut size = 0;
+        let fits = |message: &&Message| {
+            size += if message.gone { 0 } else { message.size() };
+            size <= SNAPSHOT_BYTES
+        };
+        let count = self.list.iter().rev().take_while(fits).count();
+        self.list.get(self.list.len() - count..).unwrap_or_default()
     }
 
     /// A snapshot for a client that has these. What is new to it comes at its end, where a result would not stand behind its call; so results of calls
@@ -106,14 +120,15 @@ impl Messages {
                 !message.gone && known.contains(&message.id) && !known.contains(&format!("{}:result", message.id));
             is_late && matches!(message.body, Body::Call { result: Some(_), .. })
         };
-        let results = self.list.iter().filter(|message| late(message)).filter_map(|message| match &message.body {
+        let messages = self.newest();
+        let results = messages.iter().filter(|message| late(message)).filter_map(|message| match &message.body {
             Body::Call { result: Some(outcome), .. } => {
                 Some(Late { call: &message.id, by: message.by.as_deref(), outcome })
             }
             _ => None,
         });
         let results: Vec<Late<'_>> = results.collect();
-        (Snapshot { messages: self, late: results.iter().map(|late| late.call).collect() }, results)
+        (Snapshot { messages, late: results.iter().map(|late| late.call).collect() }, results)
     }
 }
 
@@ -128,7 +143,7 @@ pub(super) struct Late<'a> {
 impl Serialize for Snapshot<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        for message in self.messages.list.iter().filter(|message| !message.gone) {
+        for message in self.messages.iter().filter(|message| !message.gone) {
             list.serialize_element(&message.to_json())?;
             if let Body::Call { result: Some(outcome), .. } = &message.body
                 && !self.late.contains(message.id.as_str())
@@ -141,6 +156,24 @@ impl Serialize for Snapshot<'_> {
 }
 
 impl Message {
+    /// About as much as it takes in a frame.
+    fn size(&self) -> usize {
+        let escaped = |byte: u8| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+            0..0x20 => 6,
+            _ => 1,
+        };
+        let text = |text: &str| text.bytes().map(escaped).sum::<usize>();
+        let body = match &self.body {
+            Body::User(content) | Body::Text(content) | Body::Reasoning(content) => text(content),
+            Body::Call { name, arguments, result } => {
+                text(name) + text(arguments) + result.as_ref().map_or(0, |outcome| text(&outcome.content))
+            }
+            Body::Activity { content, .. } => content.to_string().len(),
+        };
+        body + 2 * self.id.len() + 150
+    }
+
     fn to_json(&self) -> Value {
         let id = &self.id;
         let json = match &self.body {

@@ -311,6 +311,30 @@ fn the_golden_sample_comes_out_as_the_clients_had_it() {
 }
 
 #[test]
+fn a_snapshot_is_never_too_large_for_a_client() {
+    let mut log = logs::played(&["echo hello"], PermissionReply::Once);
+    let at = log.iter().position(|envelope| matches!(envelope.event, Event::Delta(_))).unwrap();
+    let delta = log[at].clone();
+    for block in 0..30 {
+        let text = "a line of \"text\"\n".repeat(30_000);
+        let event = Event::from_value("delta", &json!({ "block_id": format!("b{block}"), "text": text, "done": true }));
+        log.insert(at, Envelope { event, ..delta.clone() });
+    }
+    let mut dialect = AgUi::new(input(&Client::default(), true, &[]), None);
+    let mut frames = Frames::default();
+    log.iter().for_each(|envelope| dialect.step(envelope, &mut frames));
+    dialect.arrive(&mut frames);
+    assert!(frames.iter().all(|frame| frame.body.len() < 10_000_000));
+    let mut client = Client::default();
+    for frame in frames.iter() {
+        client.apply(&serde_json::from_slice(frame.body).unwrap(), true);
+    }
+    let newest = client.messages.iter().rfind(|message| message["role"] == "assistant").unwrap();
+    assert_eq!(newest["content"], "hello");
+    assert!(client.messages.len() > 10 && client.messages.iter().all(|message| message["role"] != "user"));
+}
+
+#[test]
 fn a_message_of_the_client_is_not_told_to_it_again() {
     let log = logs::played(&["echo hello"], PermissionReply::Once);
     let said = logs::said(&log).pop().unwrap();
