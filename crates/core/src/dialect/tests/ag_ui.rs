@@ -322,7 +322,9 @@ fn a_snapshot_is_never_too_large_for_a_client() {
     }
     let mut dialect = AgUi::new(input(&Client::default(), true, &[]), None);
     let mut frames = Frames::default();
-    log.iter().for_each(|envelope| dialect.step(envelope, &mut frames));
+    for envelope in &log {
+        dialect.step(envelope, &mut frames);
+    }
     dialect.arrive(&mut frames);
     assert!(frames.iter().all(|frame| frame.body.len() < 10_000_000));
     let mut client = Client::default();
