@@ -17,8 +17,8 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, dismiss, find_or_create, json_body, offer, send, session_named,
-    stop,
+    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, dismiss, find_or_create, json_body, offer, send,
+    session_named, stop,
 };
 use crate::log::{ReadRange, SessionRow};
 use crate::runtime::Runtime;

@@ -17,8 +17,8 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer, pending, send,
-    session_named, stop,
+    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer,
+    pending, send, session_named, stop,
 };
 use crate::log::{ReadRange, SessionRow};
 
