@@ -1,6 +1,7 @@
 //! A place to test an agent in: a scripted model, a daemon with an environment of its own, a home and a working directory that are gone afterwards.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -132,6 +133,13 @@ impl Place {
         let home = self.home.path().join(".codex");
         std::fs::create_dir_all(&home).unwrap();
         std::fs::write(home.join("config.toml"), settings).unwrap();
+    }
+
+    /// What `turnloom doctor` says.
+    pub(crate) fn doctor(&self) -> String {
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_turnloom"));
+        let ran = doctor.args(["doctor", "--data"]).arg(&self.daemon.data).env_clear().output().unwrap();
+        String::from_utf8(ran.stdout).unwrap()
     }
 
     /// Every process that was started for this place, the daemon and whatever has its name from elsewhere not among them.

@@ -52,12 +52,24 @@ pub struct Summary {
     pub turn: Option<TurnId>,
     pub asks: Vec<PendingAsk>,
     pub queued: usize,
+    /// What went wrong since the last turn began.
+    pub problem: Option<Problem>,
     /// Somebody has set the shared state.
     pub shares_state: bool,
     /// The newest run that said so brought tools.
     pub has_run_tools: bool,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
+}
+
+/// What went wrong with a session, as its log says it.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    pub code: String,
+    pub message: String,
+    /// What to do about it.
+    pub fix: Option<String>,
 }
 
 /// An ask that nobody has answered yet.

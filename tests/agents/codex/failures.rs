@@ -65,6 +65,7 @@ fn nobody_is_logged_in() {
     let codex = info(&place);
     assert_eq!(codex["version"], "0.166.0");
     assert!(codex["problem"].as_str().unwrap().contains("neither a login nor a key"), "{codex}");
+    assert!(place.doctor().contains("neither a login nor a key"), "{}", place.doctor());
     // A provider that wants a login, on loopback, so that nothing is asked elsewhere.
     place.configure_codex(&format!(
         "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}/v1\"\n\
@@ -73,6 +74,7 @@ fn nobody_is_logged_in() {
     ));
     let id = place.session("codex", free("never"));
     place.turn(&id, "hello").failed("not_logged_in");
+    assert!(place.doctor().contains("not_logged_in"), "{}", place.doctor());
     place.end();
 }
 
@@ -84,6 +86,8 @@ fn its_settings_cannot_be_read() {
     place.turn(&id, "hello").failed("agent_config_invalid");
     let codex = info(&place);
     assert!(codex["problem"].as_str().unwrap().contains("config.toml"), "{codex}");
+    let said = place.doctor();
+    assert!(said.contains("is not TOML") && said.contains("agent_config_invalid"), "{said}");
     place.configure_codex(&settings);
     place.turn(&id, "hello again").completed();
     place.end();
@@ -95,6 +99,7 @@ fn the_program_is_missing() {
     let codex = info(&place);
     assert_eq!(codex["installed"], false);
     assert!(codex["fix"].as_str().unwrap().contains("npm install"), "{codex}");
+    assert!(place.doctor().contains("npm install"), "{}", place.doctor());
     for runtime in ["codex", "codex-exec"] {
         let id = place.session(runtime, json!({}));
         place.turn(&id, "hello").failed("agent_not_found");
@@ -117,6 +122,7 @@ fn the_program_is_too_old_or_no_such_program() {
         assert!(info(&place)["problem"].is_string());
         let id = place.session("codex", json!({}));
         place.turn(&id, "hello").failed(code);
+        assert!(place.doctor().contains(code), "{}", place.doctor());
         place.end();
     }
 }

@@ -142,6 +142,7 @@ fn an_unknown_thread_is_not_resumed() {
     let body = json!({ "provider_session_id": "00000000-0000-7000-8000-000000000000" });
     let answer = place.client().post(&format!("/api/sessions/{id}/resume"), &body);
     answer.is_problem(502, "conversation_not_found");
+    assert!(place.doctor().contains("conversation_not_found"), "{}", place.doctor());
     place.turn(&id, "hello").completed();
     place.end();
 }

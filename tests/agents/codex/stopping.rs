@@ -195,6 +195,8 @@ fn ten_sessions_lose_their_server_and_go_on() {
         assert_eq!((&error["code"], &error["retryable"]), (&json!("agent_exited"), &json!(true)), "{error}");
         assert!(error["fix"].is_string(), "{error}");
     }
+    let said = place.doctor();
+    assert!(said.contains("agent_exited") && said.contains(ids.last().unwrap()), "{said}");
     for id in &ids {
         place.say(id, "still there");
     }
@@ -204,6 +206,7 @@ fn ten_sessions_lose_their_server_and_go_on() {
         assert_eq!(of_kind(&log, "session_ready").last().unwrap()["data"]["resumed"], true);
     }
     one_server(&place);
+    assert!(!place.doctor().contains("agent_exited"), "that is over");
     place.end();
 }
 

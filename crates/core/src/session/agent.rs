@@ -319,12 +319,16 @@ impl Machine {
     pub(super) fn start_failed(&mut self, failure: StartFailure, at: Timestamp, out: &mut Output) {
         self.agent = Agent::Absent;
         let StartFailure { message, code, fix } = failure;
-        if let Some((to, _)) = self.errand.take() {
-            let (message, code, fix) = (message.clone(), code.clone(), fix.clone());
+        let failure = Failure { message, code, retryable: true, fix };
+        let errand = self.errand.take();
+        if let Some((to, _)) = errand {
+            let Failure { message, code, fix, .. } = failure.clone();
             out.reply(to, Err(Refusal::AgentFailed { message, code, fix }));
+            if self.state.turn.is_none() {
+                self.emit(at, out, failure.clone());
+            }
         }
         if self.state.turn.is_some() {
-            let failure = Failure { message, code, retryable: true, fix };
             self.finish_turn(at, out, Outcome::Failed, None, Some(failure), None);
         }
         self.unheard.clear();

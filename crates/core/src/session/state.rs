@@ -11,7 +11,7 @@ use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
-use crate::summary::{SessionStatus, Summary};
+use crate::summary::{Problem, SessionStatus, Summary};
 
 /// How much of a message a queue shows.
 const PREVIEW_CHARS: usize = 120;
@@ -35,6 +35,7 @@ pub struct State {
     pub(super) turn: Option<TurnId>,
     pub(super) stopping: bool,
     pub(super) last_outcome: Option<Outcome>,
+    pub(super) problem: Option<Problem>,
     pub(super) open: OpenWork,
     pub(super) queue: VecDeque<Queued>,
     /// Messages for the running turn that the agent has not taken yet.
@@ -123,6 +124,7 @@ impl State {
             }
             Event::TurnStarted(started) => {
                 self.turn.clone_from(&envelope.turn_id);
+                self.problem = None;
                 self.first_message = started.message_ids.first().cloned();
             }
             Event::Status(status) => self.stopping = status.state == crate::event::Activity::Stopping,
@@ -137,6 +139,10 @@ impl State {
                 }
                 self.stopping = false;
                 self.last_outcome = Some(done.outcome);
+            }
+            Event::Failure(failure) => {
+                let (code, message) = (failure.code.clone(), failure.message.clone());
+                self.problem = Some(Problem { code, message, fix: failure.fix.clone() });
             }
             Event::QueueChanged(changed) => self.apply_queue(changed),
             Event::Rollback(rollback) => {
@@ -282,6 +288,7 @@ impl State {
             turn: self.turn.clone(),
             asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
             queued: self.queue.len(),
+            problem: self.problem.clone(),
             shares_state: !self.shared.is_null(),
             has_run_tools: self
                 .settings

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Deserialize;
+use turnloom_core::summary::Problem;
 
 use super::connect::{Target, program};
 use super::render::{Ink, Look, one_line, width};
@@ -72,7 +73,13 @@ pub(super) async fn run(_args: Args, context: &mut Context) -> Result<ExitCode> 
     if target.url.is_none() {
         findings.push(port(&config, running.as_ref().ok().and_then(Option::as_ref)));
     }
-    findings.extend(runtimes(running.ok().flatten(), config).await);
+    let running = running.ok().flatten();
+    let troubled = match &running {
+        Some(client) => troubled(client).await,
+        None => Vec::new(),
+    };
+    findings.extend(runtimes(running, config).await);
+    findings.extend(troubled);
     findings.push(match browser::opener() {
         Ok(opener) => Finding::new(State::Good, "browser", opener.display().to_string()),
         Err(why) => Finding::new(State::Absent, "browser", why).fix("open the link that `turnloom up` prints by hand"),
@@ -230,6 +237,34 @@ async fn runtimes(running: Option<Client>, config: Config) -> Vec<Finding> {
         Ok(Agents { agents }) => agents.into_iter().map(agent).collect(),
         Err(error) => vec![Finding::new(State::Broken, "agents", format!("{error:#}"))],
     }
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    sessions: Vec<Session>,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    session_id: String,
+    problem: Option<Problem>,
+}
+
+/// How many sessions in trouble are told of.
+const MAX_TROUBLED: usize = 5;
+
+/// Sessions whose last turn met with something, newest first. Nothing is wrong with the daemon then, but somebody may look here for what happened.
+async fn troubled(client: &Client) -> Vec<Finding> {
+    let Ok(Listed { sessions }) = client.get("/api/sessions?limit=200").await else { return Vec::new() };
+    let finding = |Session { session_id, problem }| {
+        let Problem { code, message, fix } = problem?;
+        let finding = Finding::new(State::Absent, "session", format!("{session_id}: {message} ({code})"));
+        Some(match fix {
+            Some(fix) => finding.fix(fix),
+            None => finding,
+        })
+    };
+    sessions.into_iter().filter_map(finding).take(MAX_TROUBLED).collect()
 }
 
 async fn ask_new_daemon(config: Config) -> Result<Agents> {

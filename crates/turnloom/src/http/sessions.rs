@@ -13,7 +13,7 @@ use turnloom_core::command::{Command, Files, Refusal, Reply, Wish};
 use turnloom_core::event::QueueItem;
 use turnloom_core::id::{self, MessageId, Seq, SessionId, TurnId};
 use turnloom_core::runtime::Capabilities;
-use turnloom_core::summary::SessionStatus;
+use turnloom_core::summary::{self, SessionStatus};
 use turnloom_core::time::Timestamp;
 
 use super::App;
@@ -57,6 +57,8 @@ pub(super) struct SessionView {
     asks: usize,
     /// How many messages wait for their turn.
     queued: usize,
+    /// What went wrong since the last turn began.
+    problem: Option<summary::Problem>,
     capabilities: Capabilities,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -81,6 +83,7 @@ impl SessionView {
             provider_session_id: summary.provider_session_id,
             asks: summary.asks.len(),
             queued: summary.queued,
+            problem: summary.problem,
             capabilities,
             created_at: row.created_at,
             updated_at: row.updated_at,
