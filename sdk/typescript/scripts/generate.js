@@ -31,7 +31,9 @@ function ownSchemas(document) {
   return asDocument(Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-function eventSchemas({ $defs, $schema: _, ...event }) {
+function eventSchemas({ $defs, ...event }) {
+  // It says which language the document is in, not what an event is.
+  delete event.$schema
   const text = JSON.stringify({ Event: event, ...$defs }).replaceAll('"#/$defs/', '"#/components/schemas/')
   return asDocument(JSON.parse(text))
 }
