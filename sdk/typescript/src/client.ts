@@ -167,6 +167,36 @@ export class Turnloom {
     return this.#send('POST', of(id, 'interrupt', interruptId), { value }, options)
   }
 
+  /** The result of a call of one of the `client_tools`: the `tool_use_id` stands in its `interrupt`. Taken once. */
+  giveToolResult(
+    id: string,
+    toolUseId: string,
+    result: Types.ToolResult,
+    options?: CallOptions,
+  ): Promise<Types.Resolved> {
+    return this.#send('POST', of(id, 'tool-results', toolUseId), result, options)
+  }
+
+  /** The document that the agent and all clients share; an empty object as long as nobody has set it. */
+  getState(id: string, options?: CallOptions): Promise<Types.SharedState> {
+    return this.#get(of(id, 'state'), {}, options)
+  }
+
+  /** Changes the shared document, all of the patch or nothing, and gives what it is then. */
+  patchState(id: string, patch: Types.PatchOperation[], options?: CallOptions): Promise<Types.SharedState> {
+    return this.#send('PATCH', of(id, 'state'), patch, options)
+  }
+
+  /** Tells the agent what was done in one of its components. Resolves when that is in the log. */
+  callBack(
+    id: string,
+    componentId: string,
+    action: Types.ComponentAction,
+    options?: CallOptions,
+  ): Promise<Types.Noted> {
+    return this.#send('POST', `${of(id, 'components', componentId)}/callback`, action, options)
+  }
+
   /** What was too large for its event. */
   async getBlob(blobId: string, options?: CallOptions): Promise<Blob> {
     return (

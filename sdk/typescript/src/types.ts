@@ -8,16 +8,21 @@ type Schemas = Api['schemas']
 /** A request without the `null`s that the daemon would also take for what is left out. */
 type Given<T> = { [K in keyof T]: undefined extends T[K] ? Exclude<T[K], null> : T[K] }
 
+/** Parameters are a runtime's own, so the daemon does not describe them; but these are those of all. */
+type WithTools<T, K extends keyof T> = Omit<T, K> & { [P in K]?: T[K] & { client_tools?: ClientTool[] } }
+
 export type Agent = Schemas['AgentInfo']
 export type Ask = Schemas['SessionAsk']
 export type Capabilities = Schemas['Capabilities']
+export type ComponentAction = Schemas['ComponentAction']
 export type Conversation = Schemas['Conversation']
-export type CreateSession = Given<Schemas['Create']>
+export type CreateSession = WithTools<Given<Schemas['Create']>, 'params'>
 export type ForkSession = Given<Schemas['Fork']>
 export type Health = Schemas['Health']
 export type ListSessions = Given<Schemas['ListQuery']>
 export type MessageContent = Schemas['MessageContent']
 export type MessagePart = Schemas['InputPart']
+export type Noted = Schemas['Noted']
 export type PermissionAnswer = Given<Schemas['Permission']>
 export type PermissionReply = Schemas['PermissionReply']
 export type ProblemDocument = Schemas['Problem']
@@ -29,9 +34,27 @@ export type SendMessage = Given<Schemas['Send']>
 export type Session = Schemas['SessionView']
 export type SessionList = Schemas['SessionList']
 export type SessionStatus = Schemas['SessionStatus']
-export type UpdateSession = Given<Schemas['Update']>
+export type SharedState = Schemas['SharedState']
+export type ToolResult = Schemas['ToolResult']
+export type UpdateSession = WithTools<Given<Schemas['Update']>, 'settings'>
 export type ViewQuery = Given<Schemas['ViewQuery']>
 export type When = Schemas['When']
+
+/** A tool that clients run when the agent calls it. */
+export interface ClientTool {
+  /** Up to 48 letters, digits, `_` and `-`. */
+  name: string
+  /** For the model: what it does and when to use it. */
+  description?: string
+  /** A JSON Schema of an object; without one, any object is an input. */
+  input_schema?: Record<string, unknown>
+}
+
+/** One step of a JSON Patch (RFC 6902). Paths are JSON Pointers: `/rows/0`. */
+export type PatchOperation =
+  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
+  | { op: 'remove'; path: string }
+  | { op: 'move' | 'copy'; from: string; path: string }
 
 /** One fact of a session's log. `type` says what `data` is. */
 export type SessionEvent = Events['schemas']['Event']
