@@ -46,14 +46,19 @@ export class Daemon {
     await this.ended
   }
 
+  /** As a person would who wants it to end in order. */
+  async terminate() {
+    this.child.kill('SIGTERM')
+    await this.ended
+  }
+
   /** The next daemon, at the same address. */
   async again() {
     await this.run(new URL(this.url).port)
   }
 
   async stop() {
-    this.child.kill('SIGTERM')
-    await this.ended
+    await this.terminate()
     await rm(this.data, { recursive: true, force: true })
   }
 

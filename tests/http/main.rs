@@ -27,6 +27,7 @@ mod shared;
 mod snapshot;
 mod surfaces;
 mod tasks;
+mod turns;
 mod universal;
 mod universal_recorded;
 mod views;

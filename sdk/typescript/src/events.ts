@@ -1,5 +1,6 @@
 // A session's log, and one turn of it, as async iterables: each event once and in order, whatever happens to the connection.
 
+import { TurnloomError } from './error.js'
 import { follow, type StreamOptions } from './follow.js'
 import { newId } from './id.js'
 import type { Requester } from './request.js'
@@ -38,7 +39,7 @@ export async function* streamEvents<T extends EventType>(
   }
 }
 
-/** Sends a message and gives the events of its turn, until `done`. */
+/** Sends a message and gives the events of its turn, until `done`. Throws when the turn will not come. */
 export async function* streamTurn(
   requester: Requester,
   session: string,
@@ -69,13 +70,23 @@ export async function* streamTurn(
       options.signal?.throwIfAborted()
       if (event.type === 'done') return
     }
+    const problem = frames.find((frame) => frame.event === 'problem')
+    if (problem) refuse(JSON.parse(problem.data) as TurnloomError['problem'])
   }
 }
 
-/** The frames that are events of the log, without those that are known. Receipts and heartbeats have no place in the log. */
+/** Why a stream ended before its turn did. A daemon that stops is waited for, as if the connection had been lost. */
+function refuse(problem: TurnloomError['problem']): void {
+  const error = new TurnloomError(problem.status ?? 0, problem)
+  if (!error.isTransient) throw error
+}
+
+const NO_FACTS = ['accepted', 'heartbeat', 'problem']
+
+/** The frames that are events of the log, without those that are known. */
 function facts(frames: ServerEvent[], position: number): SessionEvent[] {
   return frames
-    .filter(({ event }) => event !== 'heartbeat' && event !== 'accepted')
+    .filter(({ event }) => !NO_FACTS.includes(event))
     .map(({ data }) => JSON.parse(data) as SessionEvent)
     .filter(({ seq }) => seq > position)
 }

@@ -84,6 +84,45 @@ test('a message that has to wait: its turn is told, not the one before', async (
   assert.equal(events.at(-1).data.outcome, 'completed')
 })
 
+test('a message that is taken out of the queue, or put away with its session: its turn is not waited for', async () => {
+  const { client } = the
+  for (const [take, code] of [
+    [(id) => client.removeFromQueue(id, 'later'), 'not_queued'],
+    [(id) => client.archiveSession(id), 'archived'],
+    [(id) => client.deleteSession(id), /archived|session_not_found/],
+  ]) {
+    const id = await the.session()
+    await client.postMessage(id, 'hang')
+    const message = { message: 'echo later', message_id: 'later' }
+    let gone
+    // Its receipt is there before anything else can be done with it.
+    const turn = client.streamTurn(id, message, { onAccepted: () => (gone = take(id)) })
+    await assert.rejects(turn.next(), { name: 'TurnloomError', code })
+    await gone
+  }
+})
+
+test('a daemon stops in order while a message waits: its turn comes with the next one', async () => {
+  const { client, daemon } = the
+  const id = await the.session()
+  await client.postMessage(id, 'hang')
+  const seen = []
+  const receipts = []
+  const turn = (async () => {
+    for await (const event of client.streamTurn(id, 'echo later', {
+      ...options,
+      onAccepted: (receipt) => receipts.push(receipt),
+    })) {
+      seen.push(event.type)
+    }
+  })()
+  await eventually('it is accepted', () => receipts.length === 1)
+  await daemon.terminate()
+  await daemon.again()
+  await turn
+  assert.deepEqual([seen[0], seen.at(-1)], ['user_message', 'done'])
+})
+
 test('a session is deleted while somebody follows', async () => {
   const id = await the.session()
   const stream = the.client.streamEvents(id, options)

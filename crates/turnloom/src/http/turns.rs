@@ -1,11 +1,14 @@
-//! A message and its turn on one response: first that it was accepted, then what happened, until `done`.
+//! A message and its turn on one response: first that it was accepted, then what happened, until `done`. When there will be no `done`, the last frame
+//! is a `problem` that says why.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use turnloom_core::command::Receipt;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use turnloom_core::awaited::{Awaited, Loss};
+use turnloom_core::command::{Receipt, Refusal};
 use turnloom_core::dialect::text::Scope;
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{MessageId, Seq, TurnId};
@@ -38,12 +41,15 @@ pub(super) async fn send_and_follow(
     let is_new =
         since.iter().filter_map(|record| record.decode().ok()).any(|envelope| names(&envelope, &receipt.message_id));
     let follower = app.sessions.log().follow(&id, if is_new { before } else { Seq::ZERO });
+    let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let turn = FollowedTurn {
         app: app.clone(),
         follower,
-        message_id: receipt.message_id.clone(),
+        awaited: Awaited::new(receipt.message_id.clone()),
         turn_id: receipt.turn_id.clone(),
         phase: Phase::Accepted(receipt),
+        heartbeat,
         _following: Following::new(&app, permit),
     };
     Ok(event_stream(turn.frames()))
@@ -62,10 +68,11 @@ fn names(envelope: &Envelope, message_id: &MessageId) -> bool {
 struct FollowedTurn {
     app: App,
     follower: Follower,
-    message_id: MessageId,
+    awaited: Awaited,
     /// Not known while the message waits in the queue.
     turn_id: Option<TurnId>,
     phase: Phase,
+    heartbeat: Interval,
     _following: Following,
 }
 
@@ -95,14 +102,21 @@ impl FollowedTurn {
         loop {
             tokio::select! {
                 biased;
-                () = self.app.closing.cancelled() => return None,
-                records = self.follower.next(FRAME_RECORDS) => {
-                    let frame = self.frame(&records.ok()?);
-                    if !frame.is_empty() {
-                        return Some(frame);
+                () = self.app.closing.cancelled() => return Some(self.end(Refusal::ShuttingDown)),
+                records = self.follower.next(FRAME_RECORDS) => match records {
+                    Ok(records) => {
+                        let frame = self.frame(&records);
+                        if !frame.is_empty() {
+                            return Some(frame);
+                        }
+                        if let Some(loss) = self.loss() {
+                            return Some(self.end(loss));
+                        }
                     }
-                }
-                () = tokio::time::sleep(HEARTBEAT) => {
+                    // The session was removed.
+                    Err(error) => return Some(self.end(error)),
+                },
+                _ = self.heartbeat.tick() => {
                     return Some(format!("event: heartbeat\ndata: {{\"head\":{}}}\n\n", self.follower.head()).into());
                 }
             }
@@ -114,7 +128,9 @@ impl FollowedTurn {
         let mut frame = BytesMut::new();
         for record in records {
             let Ok(envelope) = record.decode() else { continue };
-            if matches!(&envelope.event, Event::UserMessage(message) if message.message_id == self.message_id) {
+            let waited = !self.awaited.is_in_turn();
+            self.awaited.step(&envelope);
+            if waited && self.awaited.is_in_turn() {
                 self.turn_id.clone_from(&envelope.turn_id);
             }
             if self.turn_id.is_some() && envelope.turn_id == self.turn_id {
@@ -126,5 +142,24 @@ impl FollowedTurn {
             }
         }
         frame.freeze()
+    }
+
+    /// Why no turn comes, where that is certain: an append is published whole, so at the head nothing of it is missing.
+    fn loss(&self) -> Option<Loss> {
+        let is_at_head = self.follower.cursor() >= self.follower.head();
+        self.awaited.loss().filter(|_| is_at_head && self.turn_id.is_none())
+    }
+
+    /// The last frame of a response whose turn is not told to its end.
+    fn end(&mut self, why: impl Into<Problem>) -> Bytes {
+        self.phase = Phase::Over;
+        let problem = serde_json::to_string(&why.into()).unwrap_or_default();
+        format!("event: problem\ndata: {problem}\n\n").into()
+    }
+}
+
+impl From<Loss> for Problem {
+    fn from(loss: Loss) -> Self {
+        Self::new(StatusCode::CONFLICT, loss.code(), loss.to_string())
     }
 }

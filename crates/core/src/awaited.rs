@@ -1,0 +1,88 @@
+//! A message that was accepted, and whether its turn comes: for everybody who sends one and waits for what it leads to. Not here: what the turn says.
+
+use crate::event::{Envelope, Event};
+use crate::id::MessageId;
+
+#[cfg(test)]
+mod tests;
+
+/// A fold of the log, from anywhere before the message was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited {
+    message_id: MessageId,
+    place: Place,
+    archived: bool,
+    ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It was not in the queue yet, and may never be: most begin a turn at once.
+    Elsewhere,
+    Queued,
+    Removed,
+    /// In a turn, which is where it stays.
+    InTurn,
+}
+
+/// Why no turn comes, as things are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Loss {
+    #[error("the message was taken out of the queue")]
+    Removed,
+    #[error("the session is archived; the message waits until it is not")]
+    Archived,
+    #[error("the session has ended; the message waits until it is resumed")]
+    Ended,
+}
+
+impl Awaited {
+    pub fn new(message_id: MessageId) -> Self {
+        Self { message_id, place: Place::Elsewhere, archived: false, ended: false }
+    }
+
+    pub fn step(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            Event::UserMessage(message) if message.message_id == self.message_id => self.place = Place::InTurn,
+            Event::QueueChanged(changed) => {
+                let is_there = changed.queue.iter().any(|item| item.message_id == self.message_id);
+                self.place = match self.place {
+                    Place::InTurn => Place::InTurn,
+                    _ if is_there => Place::Queued,
+                    Place::Elsewhere => Place::Elsewhere,
+                    Place::Queued | Place::Removed => Place::Removed,
+                };
+            }
+            Event::SessionUpdated(updated) => self.archived = updated.archived.unwrap_or(self.archived),
+            Event::SessionReady(_) => self.ended = false,
+            Event::SessionEnded(_) => self.ended = true,
+            _ => {}
+        }
+    }
+
+    /// Whether the turn that answers it has begun, or the one that runs has taken it in.
+    pub fn is_in_turn(&self) -> bool {
+        self.place == Place::InTurn
+    }
+
+    /// Why its turn does not come. To be asked between appends only: that a message leaves the queue and that its turn begins are two facts of one.
+    pub fn loss(&self) -> Option<Loss> {
+        match self.place {
+            Place::Removed => Some(Loss::Removed),
+            Place::Queued if self.archived => Some(Loss::Archived),
+            Place::Queued if self.ended => Some(Loss::Ended),
+            Place::Elsewhere | Place::Queued | Place::InTurn => None,
+        }
+    }
+}
+
+impl Loss {
+    /// The stable word for it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Loss::Removed => "not_queued",
+            Loss::Archived => "archived",
+            Loss::Ended => "session_ended",
+        }
+    }
+}
