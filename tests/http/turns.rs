@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::client::SseEvent;
-use crate::support::{Client, Daemon, Sse};
+use crate::support::{Client, Daemon, Sse, eventually};
 
 /// A session that is busy, and the response of a message that waits in it.
 fn waiting(client: &Client, id: &str) -> Sse {
@@ -81,4 +81,47 @@ fn a_daemon_that_ends_says_so_to_those_who_wait() {
     // What was accepted is done.
     daemon.again();
     follow(&daemon.client, "s").until("done");
+}
+
+#[test]
+fn clients_of_other_protocols_hear_of_it_too() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let post = |path: &str, accept: &str, body: &Value| {
+        let headers = [("content-type", "application/json"), ("accept", accept)];
+        client.request("POST", path, &headers, body.to_string().as_bytes()).body
+    };
+    let told = |protocol: &str, id: &str| match protocol {
+        "ai" => {
+            let message = json!({ "id": "later", "role": "user", "parts": [{ "type": "text", "text": "echo later" }] });
+            post("/ai-sdk/chat", "*/*", &json!({ "id": id, "messages": [message] }))
+        }
+        "ag" => {
+            let messages = json!([{ "id": "later", "role": "user", "content": "echo later" }]);
+            post(&format!("/ag-ui/{id}"), "*/*", &json!({ "threadId": id, "runId": "r", "messages": messages }))
+        }
+        _ => {
+            let body = json!({ "message": "echo later", "message_id": "later" });
+            post(&format!("/api/sessions/{id}/turn"), "text/plain", &body)
+        }
+    };
+    for (protocol, last_word) in [("ai", r#""type":"error""#), ("ag", "RUN_ERROR"), ("text", "error: ")] {
+        let (out, away) = (format!("{protocol}-out"), format!("{protocol}-away"));
+        std::thread::scope(|scope| {
+            for (id, why) in [(&out, "taken out of the queue"), (&away, "archived")] {
+                client.mock(id);
+                client.say(id, "hang");
+                let first = scope.spawn(|| told(protocol, id));
+                eventually("it waits", || (client.session(id)["queued"] == 1).then_some(()));
+                if *id == out {
+                    client.delete(&format!("/api/sessions/{id}/queue/later"));
+                } else {
+                    client.delete(&format!("/api/sessions/{id}"));
+                }
+                for body in [first.join().unwrap(), told(protocol, id)] {
+                    assert!(body.contains(last_word) && body.contains(why), "{protocol}: {body}");
+                }
+            }
+        });
+    }
 }

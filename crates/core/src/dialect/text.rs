@@ -1,6 +1,7 @@
 //! Plain text: what the agent says, as it says it, for a terminal or a pipe. Nothing else is told: no thoughts, no tools, no sub-agents.
 
 use super::{Dialect, Ending, Frames};
+use crate::awaited::Awaited;
 use crate::event::{Envelope, Event, Failure, Outcome};
 use crate::id::{MessageId, Seq, TurnId};
 
@@ -23,23 +24,25 @@ pub struct PlainText {
     said: bool,
     ends_with_newline: bool,
     failure: Option<Failure>,
-    arrived: bool,
-    /// The message that is waited for will not come.
-    lost: bool,
+    /// The message whose answer is wanted.
+    awaited: Option<Awaited>,
     over: bool,
 }
 
 impl PlainText {
     pub fn new(scope: Scope) -> Self {
+        let awaited = match &scope {
+            Scope::Answer(message_id) => Some(Awaited::new(message_id.clone())),
+            Scope::After(_) => None,
+        };
         Self {
             scope,
+            awaited,
             turn: None,
             block: None,
             said: false,
             ends_with_newline: true,
             failure: None,
-            arrived: false,
-            lost: false,
             over: false,
         }
     }
@@ -73,17 +76,12 @@ impl PlainText {
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
+        self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) if matches!(&self.scope, Scope::Answer(wanted) if *wanted == message.message_id) =>
             {
                 self.turn.clone_from(&envelope.turn_id);
-                self.lost = false;
                 return;
-            }
-            Event::QueueChanged(changed) if self.arrived && self.turn.is_none() => {
-                if let Scope::Answer(wanted) = &self.scope {
-                    self.lost = !changed.queue.iter().any(|item| item.message_id == *wanted);
-                }
             }
             Event::TurnStarted(_) if matches!(self.scope, Scope::After(_)) => self.turn.clone_from(&envelope.turn_id),
             _ => {}
@@ -116,23 +114,18 @@ impl Dialect for PlainText {
         if silent { self.take(envelope, &mut Frames::muted()) } else { self.take(envelope, frames) }
     }
 
-    fn arrive(&mut self, _frames: &mut Frames) {
-        self.arrived = true;
-    }
+    fn arrive(&mut self, _frames: &mut Frames) {}
 
     fn waits(&self) -> bool {
-        self.lost && !self.over
+        !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
     }
 
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
         self.end_line(frames);
-        self.write(
-            match ending {
-                Ending::Waiting => "error: the message was taken out of the queue\n",
-                Ending::Gone => "error: the daemon is shutting down\n",
-            },
-            frames,
-        );
+        match self.awaited.as_ref().and_then(Awaited::loss).filter(|_| ending == Ending::Waiting) {
+            Some(loss) => self.write(&format!("error: {loss}\n"), frames),
+            None => self.write("error: the daemon is shutting down\n", frames),
+        }
         self.over = true;
     }
 

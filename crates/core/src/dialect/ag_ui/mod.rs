@@ -22,6 +22,7 @@ pub use self::request::RunInput;
 pub use self::state::StateCopy;
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
+use crate::awaited::{Awaited, Loss};
 use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};
 use crate::id::{AskId, MessageId, TurnId};
 
@@ -30,9 +31,7 @@ use crate::id::{AskId, MessageId, TurnId};
 pub struct AgUi {
     run: RunInput,
     /// The run begins with the turn that answers this message.
-    wanted: Option<MessageId>,
-    /// The message that is waited for will not come.
-    lost: bool,
+    wanted: Option<Awaited>,
     arrived: bool,
     begun: bool,
     over: bool,
@@ -76,8 +75,7 @@ impl AgUi {
     pub fn new(run: RunInput, wanted: Option<MessageId>) -> Self {
         Self {
             run,
-            wanted,
-            lost: false,
+            wanted: wanted.map(Awaited::new),
             arrived: false,
             begun: false,
             over: false,
@@ -101,6 +99,7 @@ impl AgUi {
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
         let surface = self.surfaces.step(envelope);
+        self.wanted.iter_mut().for_each(|wanted| wanted.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => self.user_message(envelope, message, out),
             Event::TurnStarted(_) => {
@@ -166,13 +165,6 @@ impl AgUi {
                 self.activity(envelope, "rollback", &id, json!({ "turnIds": rollback.turn_ids }), out);
                 out.push(&Frame::MessagesSnapshot { messages: self.messages.snapshot() });
             }
-            Event::QueueChanged(changed) => {
-                if let Some(wanted) = &self.wanted {
-                    // The fact that its turn begins is the next one, if it does.
-                    self.lost = self.arrived && !changed.queue.iter().any(|item| item.message_id == *wanted);
-                }
-            }
-            Event::SessionEnded(_) => self.lost |= self.wanted.is_some(),
             Event::Done(done) => self.done(done, out),
             // What is delivered comes as a message.
             Event::Steer(_) => {}
@@ -192,9 +184,7 @@ impl AgUi {
 
     fn user_message(&mut self, envelope: &Envelope, message: &UserMessage, out: &mut Frames) {
         let id = name(message.message_id.as_str());
-        if self.wanted.as_ref() == Some(&message.message_id) {
-            (self.wanted, self.lost) = (None, false);
-        }
+        self.wanted.take_if(|wanted| wanted.is_in_turn());
         let content = text_of(&message.content);
         if !self.run.known.contains(id) && !self.messages.contains(id) {
             // Said elsewhere. Who said it here has it already, and would have it twice.
@@ -276,6 +266,11 @@ impl AgUi {
     }
 
     // ---- the run ----
+
+    /// Why there will be nothing to tell.
+    fn loss(&self) -> Option<Loss> {
+        self.wanted.as_ref().and_then(Awaited::loss)
+    }
 
     fn begin(&mut self, out: &mut Frames) {
         self.begun = true;
@@ -391,7 +386,7 @@ impl Dialect for AgUi {
     }
 
     fn waits(&self) -> bool {
-        self.arrived && !self.over && (self.lost || (self.begun && !self.asks.is_empty()))
+        self.arrived && !self.over && (self.loss().is_some() || (self.begun && !self.asks.is_empty()))
     }
 
     fn turn(&self) -> Option<&TurnId> {
@@ -399,10 +394,10 @@ impl Dialect for AgUi {
     }
 
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
-        match ending {
+        match (ending, self.loss()) {
             _ if self.over => {}
-            Ending::Waiting if self.lost => self.fail("the message was taken out of the queue", None, frames),
-            Ending::Waiting => {
+            (Ending::Waiting, Some(loss)) => self.fail(&loss.to_string(), Some(loss.code()), frames),
+            (Ending::Waiting, None) => {
                 let interrupts: Vec<&Value> = self.asks.values().filter_map(Ask::interrupt).collect();
                 let calls: Vec<&String> = self.asks.values().filter_map(Ask::call).collect();
                 let outcome = match (interrupts.is_empty(), self.is_current()) {
@@ -412,7 +407,7 @@ impl Dialect for AgUi {
                 };
                 self.finish(outcome, frames);
             }
-            Ending::Gone => {
+            (Ending::Gone, _) => {
                 self.fail(
                     "the daemon is shutting down; the log keeps what has happened",
                     Some("shutting_down"),

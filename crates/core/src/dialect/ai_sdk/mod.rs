@@ -21,6 +21,7 @@ pub use self::request::{Chat, Said, answers};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
+use crate::awaited::{Awaited, Loss};
 use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart, UserMessage};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 
@@ -63,8 +64,8 @@ pub struct AiSdk {
     running: Option<TurnId>,
     turn: Option<TurnId>,
     queue: Vec<QueueItem>,
-    /// The message that is waited for will not come.
-    lost: bool,
+    /// The message whose answer is wanted.
+    awaited: Option<Awaited>,
     /// `start` was sent, or will not be needed.
     begun: bool,
     text: Option<OpenText>,
@@ -99,9 +100,11 @@ impl AiSdk {
     /// `pending` are the asks that wait now: what was asked before and is not among them has been answered.
     pub fn new(profile: Profile, subject: Subject, pending: HashSet<AskId>) -> Self {
         let after = if let Subject::Rest { after, .. } = &subject { *after } else { Seq::ZERO };
+        let awaited = if let Subject::Message(id) = &subject { Some(Awaited::new(id.clone())) } else { None };
         Self {
             profile,
             subject,
+            awaited,
             after,
             pending,
             arrived: false,
@@ -110,7 +113,6 @@ impl AiSdk {
             running: None,
             turn: None,
             queue: Vec::new(),
-            lost: false,
             begun: false,
             text: None,
             said: false,
@@ -128,12 +130,12 @@ impl AiSdk {
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
         let surface = self.surfaces.step(envelope);
+        self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => {
                 let steers = self.running.is_some() && self.running == envelope.turn_id;
                 if matches!(&self.subject, Subject::Message(wanted) if *wanted == message.message_id) {
                     let turn = envelope.turn_id.clone();
-                    self.lost = false;
                     self.subject = turn.map_or(Subject::Everything, Subject::Turn);
                     if steers {
                         // The turn that runs took it in: the rest of that is its answer.
@@ -149,19 +151,14 @@ impl AiSdk {
                 return self.turn_started(envelope, out);
             }
             Event::QueueChanged(changed) => {
-                if let Subject::Message(wanted) = &self.subject {
-                    // The fact that its turn begins is the next one, if it does.
-                    let waits = changed.queue.iter().any(|item| item.message_id == *wanted);
-                    self.lost = self.arrived && !waits;
-                }
                 self.queue.clone_from(&changed.queue);
                 return self.tell_queue(out);
             }
-            Event::SessionEnded(ended) => {
-                self.lost |= matches!(self.subject, Subject::Message(_));
-                return self.passing("session", json!(ended), out);
-            }
-            Event::SessionReady(_) | Event::SessionUpdated(_) | Event::ModeChanged(_) | Event::ModelChanged(_) => {
+            Event::SessionReady(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::ModeChanged(_)
+            | Event::ModelChanged(_) => {
                 return self.passing("session", envelope.event.data(), out);
             }
             _ => {}
@@ -359,6 +356,11 @@ impl AiSdk {
 
     // ---- beginning and ending ----
 
+    /// Why there will be nothing to tell.
+    fn loss(&self) -> Option<Loss> {
+        self.awaited.as_ref().and_then(Awaited::loss)
+    }
+
     fn begin(&mut self, out: &mut Frames) {
         if let (false, Some(turn)) = (self.begun, &self.turn) {
             self.begun = true;
@@ -442,7 +444,7 @@ impl Dialect for AiSdk {
     }
 
     fn waits(&self) -> bool {
-        self.arrived && !self.over && (self.lost || (!self.asks.is_empty() && !self.step_runs()))
+        self.arrived && !self.over && (self.loss().is_some() || (!self.asks.is_empty() && !self.step_runs()))
     }
 
     fn turn(&self) -> Option<&TurnId> {
@@ -455,10 +457,10 @@ impl Dialect for AiSdk {
         }
         self.end_text(frames);
         self.end_step(frames);
-        match ending {
-            Ending::Waiting if self.lost => self.end_with_error("the message was taken out of the queue", frames),
-            Ending::Waiting => self.finish("tool-calls", frames),
-            Ending::Gone => {
+        match (ending, self.loss()) {
+            (Ending::Waiting, Some(loss)) => self.end_with_error(&loss.to_string(), frames),
+            (Ending::Waiting, None) => self.finish("tool-calls", frames),
+            (Ending::Gone, _) => {
                 self.end_with_error("the daemon is shutting down; the log keeps what has happened", frames);
             }
         }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use self::items::{OpenText, OpenTool};
 use self::wire::{EndedData, ErrorData, EventId, ItemId, PermissionData, QuestionData, TurnData, UnparsedData, Wire};
 use super::{Dialect, Ending, Frames, name};
+use crate::awaited::Awaited;
 use crate::event::{Envelope, Event, Outcome, PermissionReply};
 use crate::id::{MessageId, TurnId};
 
@@ -56,8 +57,8 @@ pub struct Universal {
     turn: Option<TurnId>,
     /// The wanted turn is being told; for `After` that is always so.
     telling: bool,
-    lost: bool,
-    arrived: bool,
+    /// The message whose turn is wanted.
+    awaited: Option<Awaited>,
     over: bool,
     texts: HashMap<String, OpenText>,
     thoughts: HashMap<String, OpenText>,
@@ -88,9 +89,14 @@ const LAST: &[&str] =
 
 impl Universal {
     pub fn new(about: About, wanted: Wanted, raw: Raw) -> Self {
+        let awaited = match &wanted {
+            Wanted::TurnOf(message_id) => Some(Awaited::new(message_id.clone())),
+            Wanted::After(_) => None,
+        };
         Self {
             about,
-            telling: matches!(wanted, Wanted::After(_)),
+            telling: awaited.is_none(),
+            awaited,
             wanted,
             raw,
             sequence: 0,
@@ -98,8 +104,6 @@ impl Universal {
             native: None,
             started: false,
             turn: None,
-            lost: false,
-            arrived: false,
             over: false,
             texts: HashMap::new(),
             thoughts: HashMap::new(),
@@ -193,18 +197,11 @@ impl Universal {
                 self.emit(envelope, By::Daemon, "session.ended", &data, out);
             }
             Event::UserMessage(message) => {
-                if matches!(&self.wanted, Wanted::TurnOf(wanted) if *wanted == message.message_id) {
-                    (self.telling, self.lost) = (true, false);
-                }
+                self.telling |= self.awaited.as_ref().is_some_and(Awaited::is_in_turn);
                 self.begin_turn(envelope, out);
                 self.user(envelope, message.message_id.as_str(), &message.content, out);
             }
             Event::TurnStarted(_) => self.begin_turn(envelope, out),
-            Event::QueueChanged(changed) => {
-                if let (Wanted::TurnOf(wanted), false) = (&self.wanted, self.telling) {
-                    self.lost = self.arrived && !changed.queue.iter().any(|item| item.message_id == *wanted);
-                }
-            }
             Event::Usage(usage) => self.usage = Some(json!(usage)),
             Event::Failure(failure) => {
                 let details = Some(json!({ "retryable": failure.retryable, "fix": failure.fix }));
@@ -362,16 +359,15 @@ impl Universal {
 impl Dialect for Universal {
     fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if !self.over {
+            self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
             self.take(envelope, frames);
         }
     }
 
-    fn arrive(&mut self, _frames: &mut Frames) {
-        self.arrived = true;
-    }
+    fn arrive(&mut self, _frames: &mut Frames) {}
 
     fn waits(&self) -> bool {
-        self.lost && !self.over
+        !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
     }
 
     /// There is no last word: a stream that ends has ended.
