@@ -1,5 +1,6 @@
-// Every request the page makes, except the view's stream. Not here: state.
+// Every request the page makes. Not here: state.
 
+import { Requester } from 'turnloom/request'
 import type { Agent, Ask, LogEvent, Part, Session, View } from './types'
 
 export class Problem extends Error {
@@ -41,6 +42,9 @@ export async function request<T>(method: string, path: string, body?: unknown, s
   }
   return (response.status === 204 ? undefined : await response.json()) as T
 }
+
+/** Where the page came from, as the SDK asks it: for what the SDK follows. */
+const daemon = new Requester({ url: '' })
 
 const of = (id: string, rest = '') => `/api/sessions/${encodeURIComponent(id)}${rest}`
 const query = (fields: Record<string, string | number | undefined>) => {
@@ -103,7 +107,7 @@ export const api = {
       of(id, '/events') + query({ after, limit }),
     ),
   viewStream: (id: string, after: number | undefined, messages: number, signal: AbortSignal) =>
-    fetch(of(id, '/view/stream') + query({ after, messages }), { headers: { Accept: 'text/event-stream' }, signal }),
+    daemon.open(of(id, '/view/stream'), { query: { after, messages }, accept: 'text/event-stream', signal }),
   /** Bytes of something large, from `start` to before `end`. */
   blob: async (id: string, start: number, end: number): Promise<string> => {
     const response = await fetch(`/api/blobs/${id}`, { headers: { Range: `bytes=${start}-${end - 1}` } })

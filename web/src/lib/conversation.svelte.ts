@@ -3,7 +3,7 @@
 import { untrack } from 'svelte'
 import { api, asProblem, newId, type Problem, type When } from './api'
 import type { Attachment } from './attachments'
-import { connect, onPageWake, type Connection } from './stream'
+import { connect, type Connection } from './connection'
 import type { ServerEvent } from 'turnloom/sse'
 import { timings } from './timings.svelte'
 import type { Message, Part, View } from './types'
@@ -51,12 +51,10 @@ export class Conversation {
     this.#activation = activation
     const live = () => this.#activation === activation
     void connect(
+      (signal) => api.viewStream(this.id, this.view?.seq, PAGE, signal),
       {
-        open: (signal) => api.viewStream(this.id, this.view?.seq, PAGE, signal),
         onEvent: (event) => live() && this.#take(event),
         onState: (connection) => live() && (this.connection = connection),
-        onWake: onPageWake,
-        now: Date.now,
       },
       activation.signal,
     )
