@@ -6,6 +6,7 @@ set -eu
 url=${TURNLOOM_URL:-http://127.0.0.1:7171}
 token=${TURNLOOM_TOKEN:-$(cat "${TURNLOOM_DATA:-$HOME/.local/share/turnloom}/token")}
 session="curl-$$"
+message=$(printf %s "${1:-echo hello}" | sed 's/["\\]/\\&/g')
 
 call() {
   path=$1
@@ -16,7 +17,7 @@ call() {
 call /api/sessions -d "{\"session_id\": \"$session\", \"runtime\": \"mock\"}" >/dev/null
 
 echo '--- the answer, as it comes'
-call "/api/sessions/$session/turn" -H 'Accept: text/plain' -d "{\"message\": \"${1:-echo hello}\"}"
+call "/api/sessions/$session/turn" -H 'Accept: text/plain' -d "{\"message\": \"$message\"}"
 echo
 
 echo '--- a turn, as events'

@@ -66,6 +66,12 @@ async function tour(t, name, id) {
   assert.deepEqual(wrong, [])
 }
 
+test('the page with the SDK says why it shows nothing', async (t) => {
+  const { context, log } = await stage.visit('sdk, with a wrong token')
+  t.after(() => context.close())
+  await log.getByRole('alert').getByText('token').waitFor()
+})
+
 test('the SDK brings a page back when the daemon was killed', async (t) => {
   const { context, log, page, say } = await stage.visit('sdk', 'killed')
   t.after(() => context.close())

@@ -47,6 +47,7 @@ export class Stage {
       'http-agent': (session) => `${proxied.url}/http-agent/#${session}`,
       'http-agent, straight to the daemon': (session) => `${direct.url}/http-agent/#${session}`,
       sdk: (session) => `${files.url}/examples/sdk/index.html#${secrets}&session=${session}`,
+      'sdk, with a wrong token': () => `${files.url}/examples/sdk/index.html#url=${stage.daemon.url}&token=wrong`,
     }
     return stage
   }
