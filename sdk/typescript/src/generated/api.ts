@@ -213,6 +213,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What went wrong with a session, as its log says it. */
+        Problem2: {
+            code: string;
+            message: string;
+            /** @description What to do about it. */
+            fix?: string | null;
+        };
         Queue: {
             queue: components["schemas"]["QueueItem"][];
         };
@@ -356,6 +363,8 @@ export interface components {
              * @description How many messages wait for their turn.
              */
             queued: number;
+            /** @description What went wrong since the last turn began. */
+            problem?: components["schemas"]["Problem2"] | null;
             capabilities: components["schemas"]["Capabilities"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
