@@ -22,6 +22,7 @@ use futures_util::stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use turnloom_core::client_tools::{self, ClientTool};
 use turnloom_core::command::{AfterAnswer, Answer, Command, Message, Receipt, Refusal, Reply, Update, When, Wish};
 use turnloom_core::dialect::{Dialect, Ending, Frames, own_id};
@@ -160,6 +161,8 @@ impl<D: Dialect + 'static> Telling<D> {
 
     async fn next(&mut self) -> Option<Bytes> {
         let mut out = BytesMut::new();
+        // Not put off by what is of no concern to this reader.
+        let heartbeat = Instant::now() + HEARTBEAT;
         loop {
             if !self.arrived && self.follower.cursor() >= self.head {
                 self.arrived = true;
@@ -180,7 +183,8 @@ impl<D: Dialect + 'static> Telling<D> {
                 return Some(out.freeze());
             }
             let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
-            let patience = if self.arrived && self.dialect.waits() { SETTLE } else { HEARTBEAT };
+            let settling = self.arrived && self.dialect.waits();
+            let deadline = if settling { Instant::now() + SETTLE } else { heartbeat };
             tokio::select! {
                 biased;
                 () = self.app.closing.cancelled() => self.close(Ending::Gone, &mut out),
@@ -206,8 +210,8 @@ impl<D: Dialect + 'static> Telling<D> {
                     // The session was removed.
                     Err(_) => self.close(Ending::Gone, &mut out),
                 },
-                () = tokio::time::sleep(patience) => {
-                    if patience == SETTLE {
+                () = tokio::time::sleep_until(deadline) => {
+                    if settling {
                         self.close(Ending::Waiting, &mut out);
                     } else if self.wire != Wire::Plain {
                         return Some(Bytes::from_static(b": still here\n\n"));
