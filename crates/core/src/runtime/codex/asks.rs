@@ -10,7 +10,7 @@ use super::changes;
 use super::forms::{self, Field};
 use super::opening::ASK_USER;
 use super::protocol::{Call, CodexProtocol};
-use super::wire::{ChangeAsk, CommandAsk, Elicitation, GrantAsk, InputAsk, Resolved, ToolAsk};
+use super::wire::{ChangeAsk, Command, CommandAsk, Elicitation, GrantAsk, InputAsk, Resolved, ToolAsk};
 use super::work::ToolKind;
 use crate::client_tools::text_of;
 use crate::command::{AfterAnswer, Answer};
@@ -112,6 +112,14 @@ impl CodexProtocol {
     }
 
     fn command_asked(&mut self, id: &Id, ask: &CommandAsk, out: &mut Output) {
+        // In a turn that ran before this session came to it, nobody has told of the command.
+        if let (Some(item_id), Some(line)) = (&ask.item_id, &ask.command)
+            && self.may_ask(&ask.thread_id)
+            && let Some(work) = self.working(&ask.thread_id, out)
+        {
+            let (id, line, cwd) = (item_id.clone(), line.clone(), ask.cwd.clone());
+            work.command_started(&Command { id, line, cwd, ..Command::default() }, out);
+        }
         let script = shell::unwrapped(ask.command.as_deref().unwrap_or_default());
         let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
         let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];

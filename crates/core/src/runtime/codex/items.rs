@@ -12,6 +12,9 @@ use crate::event::{
 };
 use crate::runtime::{Output, Voice};
 
+/// What stands between the parts of a thought.
+pub(super) const PARAGRAPH: &str = "\n\n";
+
 /// The raw thoughts of an item stand in a block of their own, beside their summary.
 pub(super) fn raw(item_id: &str) -> String {
     format!("{item_id}.raw")
@@ -97,8 +100,8 @@ impl Work {
             }
             Item::Plan { id, text } => self.whole(id, Voice::Text, text, out),
             Item::Reasoning { id, summary, content, text } => {
-                let whole = text.clone().unwrap_or_else(|| summary.join("\n\n"));
-                let thoughts = content.join("\n\n");
+                let whole = text.clone().unwrap_or_else(|| summary.join(PARAGRAPH));
+                let thoughts = content.join(PARAGRAPH);
                 if self.is_open(&raw(id)) || !thoughts.is_empty() {
                     self.whole(&raw(id), Voice::Thinking, &thoughts, out);
                 }

@@ -96,7 +96,7 @@ impl CodexProtocol {
         };
         self.verify(&opened);
         self.thread = Some(opened.thread.id.clone());
-        self.model = opened.model.or(opened.thread.model);
+        self.model = self.settings.model.clone().or(opened.model).or(opened.thread.model);
         if let Some(title) = self.title.take() {
             self.call("thread/name/set", json!({ "threadId": opened.thread.id, "name": title }), Call::Quiet, out);
         }

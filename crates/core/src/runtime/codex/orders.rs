@@ -20,7 +20,10 @@ impl CodexProtocol {
             Order::Steer { message, .. } => self.steer(message.clone(), out),
             Order::Interrupt => self.interrupt(out),
             Order::Answer { key, answer } => self.answer(key, answer, out),
-            Order::SetModel { model } => self.settings.set_model(model),
+            Order::SetModel { model } => {
+                self.settings.set_model(model);
+                self.model = Some(model.clone());
+            }
             Order::SetMode { mode } => {
                 if let Err(reason) = self.settings.set_mode(mode) {
                     out.report(warning(&reason));
@@ -111,13 +114,13 @@ impl CodexProtocol {
         let Some(thread_id) = self.thread.clone() else { return };
         let known = order.turn_ids.first().and_then(|first| self.turn_names.iter().find(|(id, _)| id == first));
         match known.map(|(_, name)| name.clone()) {
-            Some(name) => self.revert(&name, order.turn_ids.len(), out),
+            Some(name) => self.revert(&name, out),
             None if order.to.is_none() && order.kept > 0 => {
                 let reason = "it is not known where the conversation stood then".to_owned();
                 out.report(Report::RollbackRefused { reason });
             }
             // Another process made these turns: Codex knows what follows the last one that stays.
-            None => self.list_turns(&thread_id, None, order.to.clone(), None, order.turn_ids.len(), out),
+            None => self.list_turns(&thread_id, None, order.to.clone(), None, out),
         }
     }
 
@@ -127,7 +130,6 @@ impl CodexProtocol {
         cursor: Option<String>,
         to: Option<String>,
         oldest: Option<String>,
-        count: usize,
         out: &mut Output,
     ) {
         let mut params = Map::new();
@@ -135,7 +137,7 @@ impl CodexProtocol {
         params.insert("limit".to_owned(), json!(PAGE));
         params.insert("itemsView".to_owned(), json!("notLoaded"));
         params.extend(cursor.map(|cursor| ("cursor".to_owned(), json!(cursor))));
-        self.call("thread/turns/list", Value::Object(params), Call::Turns { to, oldest, count }, out);
+        self.call("thread/turns/list", Value::Object(params), Call::Turns { to, oldest }, out);
     }
 
     /// Newest first: the last one before `to` is the first that goes.
@@ -144,7 +146,6 @@ impl CodexProtocol {
         page: Result<Page, String>,
         to: Option<String>,
         mut oldest: Option<String>,
-        count: usize,
         out: &mut Output,
     ) {
         let (page, thread_id) = match (page, self.thread.clone()) {
@@ -156,36 +157,32 @@ impl CodexProtocol {
             let turn: WireTurn = serde_json::from_value(turn).unwrap_or_default();
             if to.as_ref() == Some(&turn.id) {
                 return match oldest {
-                    Some(name) => self.revert(&name, count, out),
+                    Some(name) => self.revert(&name, out),
                     None => out.report(Report::RolledBack { files_restored: false, branched: false }),
                 };
             }
             oldest = Some(turn.id).filter(|id| !id.is_empty()).or(oldest);
         }
         match (page.next_cursor, to, oldest) {
-            (Some(cursor), to, oldest) => self.list_turns(&thread_id, Some(cursor), to, oldest, count, out),
-            (None, None, Some(name)) => self.revert(&name, count, out),
+            (Some(cursor), to, oldest) => self.list_turns(&thread_id, Some(cursor), to, oldest, out),
+            (None, None, Some(name)) => self.revert(&name, out),
             (None, ..) => {
                 out.report(Report::RollbackRefused { reason: "Codex does not have these turns".to_owned() });
             }
         }
     }
 
-    fn revert(&mut self, name: &str, count: usize, out: &mut Output) {
+    fn revert(&mut self, name: &str, out: &mut Output) {
         let params = json!({ "threadId": self.thread, "beforeTurnId": name });
-        self.call("thread/revert", params, Call::Revert { count }, out);
+        self.call("thread/revert", params, Call::Revert, out);
     }
 
-    pub(super) fn reverted(&mut self, result: Result<(), jsonrpc::Error>, count: usize, older: bool, out: &mut Output) {
+    pub(super) fn reverted(&mut self, result: Result<(), jsonrpc::Error>, out: &mut Output) {
         match result {
             Ok(()) => {
                 self.turn_names.clear();
+                self.main.spending.cut();
                 out.report(Report::RolledBack { files_restored: false, branched: false });
-            }
-            // Before there was `thread/revert`, there was this.
-            Err(error) if older && error.message.contains("unknown variant") => {
-                let params = json!({ "threadId": self.thread, "numTurns": count });
-                self.call("thread/rollback", params, Call::Rollback, out);
             }
             Err(error) => out.report(Report::RollbackRefused { reason: error.message }),
         }
@@ -222,6 +219,7 @@ impl CodexProtocol {
     pub(super) fn turn_refused(&mut self, what: &str, error: &jsonrpc::Error, out: &mut Output) {
         self.turn = None;
         self.main.compaction_wanted = false;
+        self.settings.not_said();
         let failure = Some(super::failure::of_refusal(what, error));
         out.report(Report::TurnEnded { outcome: Outcome::Failed, reason: None, failure });
     }

@@ -8,7 +8,7 @@ use super::ignored::is_ignored;
 use super::settings::Settings;
 use super::threads::{Family, Stranger};
 use super::turn::Turn;
-use super::wire::{About, Item, Page, SteerTaken, Terminals, ThreadGiven, TurnError, TurnGiven, TurnIs};
+use super::wire::{About, Item, Page, Terminals, ThreadGiven, TurnError, TurnGiven, TurnIs};
 use super::work::Work;
 use crate::client_tools::ClientTools;
 use crate::event::{ModelChoice, Origin, Outcome, TurnResult, WorkStatus};
@@ -36,12 +36,8 @@ pub(super) enum Call {
     Turns {
         to: Option<String>,
         oldest: Option<String>,
-        count: usize,
     },
-    Revert {
-        count: usize,
-    },
-    Rollback,
+    Revert,
     ReadThread {
         thread_id: String,
     },
@@ -134,13 +130,20 @@ impl Protocol for CodexProtocol {
             Heard::Unreadable(error) => out.report(unparsed("codex/stdout", &error, line)),
             Heard::Response { call, result } => self.answered(call, result, out),
             Heard::Request { id, method, params } => {
-                if !self.held_back(params, line, out) {
+                let about = About::of(params);
+                if !self.held_back(&about, line, out) {
+                    self.join_turn(&about, out);
                     self.asked(&id, &method, params, line, out);
                 }
             }
             Heard::Notification { method, params } => {
-                if is_ignored(&method) || self.held_back(params, line, out) {
+                let about = About::of(params);
+                if is_ignored(&method) || self.held_back(&about, line, out) {
                     return;
+                }
+                // The end of an item may be that of a command which an earlier turn left running.
+                if method.starts_with("item/") && method != "item/completed" {
+                    self.join_turn(&about, out);
                 }
                 if let Err(error) = self.told(&method, params, out) {
                     out.report(unparsed(&format!("codex/{method}"), &error, line));
@@ -178,22 +181,22 @@ impl CodexProtocol {
                 }
             }
             // That it is taken is not yet that the model has it: the item of the message says that.
-            Call::Steer { message_id } => match result {
-                Ok(result) => drop(serde_json::from_str::<SteerTaken>(result)),
-                Err(error) => out.report(Report::SteerRejected { message_id, reason: error.message }),
-            },
+            Call::Steer { message_id } => {
+                if let Err(error) = result {
+                    out.report(Report::SteerRejected { message_id, reason: error.message });
+                }
+            }
             Call::Interrupt { name } => {
                 if let Err(error) = result {
                     self.not_interrupted(&name, &error, out);
                 }
             }
-            Call::Turns { to, oldest, count } => {
+            Call::Turns { to, oldest } => {
                 let page = result.map_err(|error| error.message);
                 let page = page.and_then(|page| serde_json::from_str::<Page>(page).map_err(|error| error.to_string()));
-                self.turns_listed(page, to, oldest, count, out);
+                self.turns_listed(page, to, oldest, out);
             }
-            Call::Revert { count } => self.reverted(result.map(|_| ()), count, true, out),
-            Call::Rollback => self.reverted(result.map(|_| ()), 0, false, out),
+            Call::Revert => self.reverted(result.map(|_| ()), out),
             Call::ReadThread { thread_id } => {
                 let given = result.ok().and_then(|result| serde_json::from_str::<ThreadGiven>(result).ok());
                 let thread = given.map(|given| given.thread).unwrap_or_default();
@@ -224,19 +227,18 @@ impl CodexProtocol {
     }
 
     /// Whether a line is about a thread that is not known yet, and has to wait.
-    fn held_back(&mut self, params: &str, line: Line<'_>, out: &mut Output) -> bool {
-        let about: About = serde_json::from_str(params).unwrap_or_default();
-        let (Some(thread_id), Line::Text(bytes)) = (about.thread_id, line) else { return false };
-        if self.is_main(&thread_id) || self.family.knows(&thread_id) {
+    fn held_back(&mut self, about: &About, line: Line<'_>, out: &mut Output) -> bool {
+        let (Some(thread_id), Line::Text(bytes)) = (&about.thread_id, line) else { return false };
+        if self.is_main(thread_id) || self.family.knows(thread_id) {
             return false;
         }
-        match self.family.hold(&thread_id, bytes) {
+        match self.family.hold(thread_id, bytes) {
             Stranger::New => {
                 let params = serde_json::json!({ "threadId": thread_id });
-                self.call("thread/read", params, Call::ReadThread { thread_id }, out);
+                self.call("thread/read", params, Call::ReadThread { thread_id: thread_id.clone() }, out);
             }
             Stranger::Held => {}
-            Stranger::Full => self.adopt(&thread_id, None, None, out),
+            Stranger::Full => self.adopt(thread_id, None, None, out),
         }
         true
     }
@@ -256,6 +258,16 @@ impl CodexProtocol {
         {
             self.main.begin_turn(name, out);
             self.turn_named(out);
+        }
+    }
+
+    /// A turn that ran before this session came to it: what goes on in it says its name.
+    fn join_turn(&mut self, about: &About, out: &mut Output) {
+        if let (Some(thread_id), Some(name)) = (&about.thread_id, &about.turn_id)
+            && self.turn.as_ref().is_some_and(|turn| turn.joined)
+            && self.is_main(thread_id)
+        {
+            self.name_turn(name, out);
         }
     }
 
@@ -320,7 +332,7 @@ impl CodexProtocol {
         let thread_id = self.thread.clone().unwrap_or_default();
         self.end_work(&thread_id, status, out);
         self.main.compaction_wanted = false;
-        if let Some(usage) = self.main.spending.settle() {
+        if let Some(usage) = self.main.spending.settle(self.family.spent()) {
             out.report(usage);
         }
         let failed = error.or(self.failed.take());

@@ -18,6 +18,8 @@ pub(super) struct Settings {
     /// The rest, as it goes into `thread/start`.
     fixed: Map<String, Value>,
     changed: BTreeSet<&'static str>,
+    /// What a turn was asked to begin with, until it has begun.
+    saying: BTreeSet<&'static str>,
 }
 
 /// The modes a session may have. Each is a way to work together, or a policy and a sandbox that belong together.
@@ -118,9 +120,10 @@ impl Settings {
     }
 
     /// For `turn/start`: what has changed since it was last said.
-    pub(super) fn of_turn(&self, model: Option<&str>) -> Map<String, Value> {
+    pub(super) fn of_turn(&mut self, model: Option<&str>) -> Map<String, Value> {
+        self.saying = std::mem::take(&mut self.changed);
         let mut params = Map::new();
-        for name in &self.changed {
+        for name in &self.saying {
             let (name, value) = match *name {
                 "effort" => ("effort", self.effort.clone().map(Value::from)),
                 "model" => ("model", self.model.clone().map(Value::from)),
@@ -135,7 +138,17 @@ impl Settings {
 
     /// A turn was started with it: it holds from now on.
     pub(super) fn said(&mut self) {
-        self.changed.clear();
+        self.saying.clear();
+    }
+
+    /// The turn was refused: the next one has to say it again.
+    pub(super) fn not_said(&mut self) {
+        self.changed.append(&mut self.saying);
+    }
+
+    /// Whether there is a model that Codex has not been told of.
+    pub(super) fn wants_model(&self) -> bool {
+        self.changed.contains("model")
     }
 
     fn collaboration_mode(&self, model: Option<&str>) -> Option<Value> {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::turn::plus;
+use super::wire::Tokens;
 use super::work::Work;
 use crate::event::{SubagentEnded, SubagentStarted, WorkStatus};
 use crate::id::{SubagentId, ToolUseId};
@@ -106,6 +108,11 @@ impl Family {
             let subagent_id = SubagentId::trusted(thread_id);
             out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
         }
+    }
+
+    /// What all of them used since this was last asked.
+    pub(super) fn spent(&mut self) -> Option<Tokens> {
+        self.children.values_mut().filter_map(|child| child.work.spending.spent()).reduce(plus)
     }
 
     /// Threads that have a turn, with its name.

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::items::raw;
+use super::items::{PARAGRAPH, raw};
 use super::protocol::CodexProtocol;
 use super::wire::{
     About, DiffIs, ErrorIs, Interaction, Item, ItemIs, NameIs, PatchIs, Piece, PlanIs, ProgressIs, Rerouted, Resolved,
@@ -173,11 +173,11 @@ impl CodexProtocol {
     }
 
     fn model_is(&mut self, model: String, out: &mut Output) {
-        let known = self.settings.model.as_ref().or(self.model.as_ref());
-        if known != Some(&model) {
+        // Of a wish that it has not heard yet, it cannot speak.
+        if self.model.as_ref() != Some(&model) && !self.settings.wants_model() {
             out.report(ModelChanged { model: model.clone(), by: Some("codex".to_owned()) });
+            self.model = Some(model);
         }
-        self.model = Some(model);
     }
 
     /// Once per text: Codex repeats some of them with every turn.
@@ -214,10 +214,15 @@ impl CodexProtocol {
         let piece: Piece = read(params)?;
         let Some(work) = self.working(&piece.thread_id, out) else { return Ok(()) };
         match method {
-            "item/reasoning/textDelta" => work.piece(&raw(&piece.item_id), Voice::Thinking, piece.delta, out),
+            "item/reasoning/textDelta" => {
+                let item_id = raw(&piece.item_id);
+                if work.next_part(&item_id, piece.content_index) {
+                    work.piece(&item_id, Voice::Thinking, PARAGRAPH.to_owned(), out);
+                }
+                work.piece(&item_id, Voice::Thinking, piece.delta, out);
+            }
             "item/reasoning/summaryPartAdded" if piece.summary_index == 0 => {}
-            // The parts of a summary are its paragraphs.
-            "item/reasoning/summaryPartAdded" => work.piece(&piece.item_id, Voice::Thinking, "\n\n".to_owned(), out),
+            "item/reasoning/summaryPartAdded" => work.piece(&piece.item_id, Voice::Thinking, PARAGRAPH.to_owned(), out),
             _ => work.piece(&piece.item_id, Voice::Thinking, piece.delta, out),
         }
         Ok(())
@@ -271,7 +276,7 @@ impl CodexProtocol {
             }
             _ => {}
         }
-        let joined = self.turn.as_ref().is_some_and(|turn| turn.joined);
+        let joined = self.turn.as_ref().is_some_and(|turn| turn.joined) && !matches!(item, Item::CommandExecution(_));
         if self.is_main(&is.thread_id) && (stage == Stage::Started || joined) {
             self.name_turn(&is.turn_id, out);
         }

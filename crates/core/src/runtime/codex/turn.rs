@@ -59,18 +59,32 @@ impl Spending {
         self.in_turn |= in_turn;
     }
 
+    /// Turns were taken back, and what they used with them: how much that was is known when the thread says where it stands.
+    pub(super) fn cut(&mut self) {
+        self.before = None;
+    }
+
     /// How full the context is.
     pub(super) fn context(&self) -> Option<u64> {
         self.context
     }
 
-    /// What the turn used, once.
-    pub(super) fn settle(&mut self) -> Option<Usage> {
+    /// What was used since this was last asked, if anything was.
+    pub(super) fn spent(&mut self) -> Option<Tokens> {
         if !std::mem::take(&mut self.in_turn) {
             return None;
         }
         let used = minus(self.total, self.before.unwrap_or_default());
         self.before = Some(self.total);
+        Some(used)
+    }
+
+    /// What the turn used, once, with what its sub-agents used: Codex counts each thread for itself.
+    pub(super) fn settle(&mut self, subagents: Option<Tokens>) -> Option<Usage> {
+        let used = match (self.spent(), subagents) {
+            (Some(own), Some(theirs)) => plus(own, theirs),
+            (own, theirs) => own.or(theirs)?,
+        };
         Some(Usage {
             input_tokens: used.input,
             output_tokens: used.output,
@@ -80,6 +94,16 @@ impl Spending {
             context_used: self.context,
             context_window: self.window,
         })
+    }
+}
+
+pub(super) fn plus(a: Tokens, b: Tokens) -> Tokens {
+    Tokens {
+        total: a.total.saturating_add(b.total),
+        input: a.input.saturating_add(b.input),
+        cached: a.cached.saturating_add(b.cached),
+        output: a.output.saturating_add(b.output),
+        reasoning: a.reasoning.saturating_add(b.reasoning),
     }
 }
 
@@ -109,15 +133,32 @@ mod tests {
         // A thread that was used before, without a word of how much.
         spending.update(&usage(500, 100), true);
         spending.update(&usage(650, 150), true);
-        let used = spending.settle().unwrap();
+        let used = spending.settle(None).unwrap();
         assert_eq!((used.input_tokens, used.context_used), (250, Some(150)));
-        assert_eq!(spending.settle(), None);
+        assert_eq!(spending.settle(None), None);
         spending.update(&usage(700, 50), true);
-        assert_eq!(spending.settle().unwrap().input_tokens, 50);
+        assert_eq!(spending.settle(None).unwrap().input_tokens, 50);
+        // Turns are taken back, and Codex counts as if they had never been.
+        spending.cut();
+        spending.update(&usage(560, 60), true);
+        assert_eq!(spending.settle(None).unwrap().input_tokens, 60);
         // Another thread goes on where it stood.
         let mut spending = Spending::default();
         spending.update(&usage(900, 300), false);
         spending.update(&usage(940, 40), true);
-        assert_eq!(spending.settle().unwrap().input_tokens, 40);
+        assert_eq!(spending.settle(None).unwrap().input_tokens, 40);
+    }
+
+    #[test]
+    fn a_turn_pays_for_its_sub_agents() {
+        let (mut own, mut theirs) = (Spending::default(), Spending::default());
+        own.update(&usage(100, 100), true);
+        theirs.update(&usage(30, 30), true);
+        let used = own.settle(theirs.spent()).unwrap();
+        assert_eq!((used.input_tokens, used.context_used), (130, Some(100)));
+        // One of them went on after the turn: the next one has that.
+        theirs.update(&usage(50, 20), true);
+        assert_eq!(own.settle(theirs.spent()).unwrap().input_tokens, 20);
+        assert_eq!(own.settle(theirs.spent()), None);
     }
 }

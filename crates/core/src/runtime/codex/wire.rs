@@ -37,13 +37,12 @@ shapes! {
     Turn { id: String, status: String, error: Option<TurnError>, items: Vec<Value>, started_at: Option<i64>, completed_at: Option<i64> }
     TurnGiven { turn: Turn }
     TurnIs { thread_id: String, turn: Turn }
-    SteerTaken { turn_id: String }
     Page { data: Vec<Value>, next_cursor: Option<String> }
     Terminals { data: Vec<Terminal> }
     Terminal { item_id: String, process_id: String }
     ItemIs { thread_id: String, turn_id: String, item: Value }
     /// A piece of text of an item.
-    Piece { thread_id: String, item_id: String, delta: String, summary_index: u64 }
+    Piece { thread_id: String, item_id: String, delta: String, summary_index: u64, content_index: u64 }
     PatchIs { thread_id: String, item_id: String, changes: Vec<Change> }
     Interaction { thread_id: String, item_id: String, stdin: String }
     ProgressIs { thread_id: String, item_id: String, message: String }
@@ -94,6 +93,13 @@ shapes! {
         requested_schema: Value,
         url: Option<String>,
         #[serde(rename = "_meta")] meta: Value,
+    }
+}
+
+impl About {
+    /// Whom parameters are about. Whatever they are, they may be about nobody.
+    pub(super) fn of(params: &str) -> Self {
+        serde_json::from_str(params).unwrap_or_default()
     }
 }
 

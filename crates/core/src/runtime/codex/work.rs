@@ -24,6 +24,8 @@ pub(super) struct Work {
     pub(super) tools: BTreeMap<String, Tool>,
     /// Names that were given in this turn; of a sub-agent, ever.
     used: BTreeSet<String>,
+    /// Which part of which raw thoughts came last.
+    part: Option<(String, u64)>,
     /// An empty thought that shows life until something is said or done.
     waiting: Option<BlockId>,
     pub(super) background: BTreeMap<(String, String), BackgroundId>,
@@ -195,6 +197,12 @@ impl Work {
         let block_id = self.block(item_id, voice, out);
         let event = self.text.piece(voice, &block_id, text);
         self.say(event, out);
+    }
+
+    /// Whether a piece belongs to another part of an item than the piece before it.
+    pub(super) fn next_part(&mut self, item_id: &str, part: u64) -> bool {
+        let before = self.part.replace((item_id.to_owned(), part));
+        before.is_some_and(|(id, before)| id == item_id && before != part)
     }
 
     pub(super) fn is_waiting(&self) -> bool {

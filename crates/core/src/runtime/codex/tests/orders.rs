@@ -161,6 +161,48 @@ fn a_thread_is_started_with_what_was_asked_for() {
 }
 
 #[test]
+fn what_changes_while_a_turn_begins_is_said_with_the_next() {
+    let mut bench = Bench::ready(json!({}));
+    bench.order(&Order::SetModel { model: "m2".into() });
+    bench.prompt("one", "hello");
+    bench.order(&Order::SetModel { model: "m3".into() });
+    bench.tell("thread/settings/updated", &json!({ "threadId": "t", "threadSettings": { "model": "m2" } }));
+    bench.refuse("turn/start", "not now");
+    bench.prompt("two", "/review");
+    bench.reply("review/start", &json!({ "turn": { "id": "u1" } }));
+    bench.complete("u1", "completed");
+    bench.prompt("three", "again");
+    assert_eq!(bench.last("turn/start")["params"]["model"], "m3");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u2" } }));
+    bench.tell("thread/settings/updated", &json!({ "threadId": "t", "threadSettings": { "model": "m3" } }));
+    let changed = |report: &Report| matches!(report, Report::Fact { event: Event::ModelChanged(_), .. });
+    assert!(!bench.has(changed), "it is what was wanted");
+    for _ in 0..2 {
+        bench.tell("model/rerouted", &json!({ "threadId": "t", "fromModel": "m3", "toModel": "m4" }));
+    }
+    assert_eq!(bench.reports.iter().filter(|report| changed(report)).count(), 1, "once is enough");
+}
+
+#[test]
+fn raw_thoughts_are_said_once() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    for (part, text) in [(0, "on"), (0, "e"), (1, "two")] {
+        let piece = json!({ "threadId": "t", "turnId": "u1", "itemId": "r", "delta": text, "contentIndex": part });
+        bench.tell("item/reasoning/textDelta", &piece);
+    }
+    let item = json!({ "type": "reasoning", "id": "r", "summary": [], "content": ["one", "two"] });
+    bench.tell("item/completed", &json!({ "threadId": "t", "turnId": "u1", "item": item }));
+    let thought = |report: &Report| match report {
+        Report::Fact { event: Event::Thinking(thinking), .. } => Some(thinking.text.clone()),
+        _ => None,
+    };
+    assert_eq!(bench.reports.iter().filter_map(thought).collect::<String>(), "one\n\ntwo");
+    assert!(!bench.has(|report| matches!(report, Report::Fact { event: Event::Retracted(_), .. })));
+}
+
+#[test]
 fn a_resume_is_verified() {
     let resume = || Beginning::Resume { provider_session_id: "t".into(), wanted: false };
     let mut bench = Bench::open(resume(), json!({ "sandbox": "read-only", "approval_policy": "never" }));
@@ -233,10 +275,7 @@ fn turns_are_taken_back() {
     assert_eq!(bench.last("thread/turns/list")["params"]["cursor"], "more");
     bench.reply("thread/turns/list", &json!({ "data": [{ "id": "u4" }, { "id": "u1" }] }));
     assert_eq!(bench.last("thread/revert")["params"]["beforeTurnId"], "u4");
-    // An older Codex.
-    bench.refuse("thread/revert", "Invalid request: unknown variant `thread/revert`");
-    assert_eq!(bench.last("thread/rollback")["params"]["numTurns"], 2);
-    bench.refuse("thread/rollback", "no");
+    bench.refuse("thread/revert", "no");
     assert!(bench.has(|report| matches!(report, Report::RollbackRefused { reason } if reason == "no")));
 }
 
