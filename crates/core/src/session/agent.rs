@@ -39,7 +39,7 @@ impl Machine {
             Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
             Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
             Report::RolledBack { files_restored, branched } => {
-                if let Some((to, Errand::Rollback { order, by })) = self.take_rollback() {
+                if let Some((to, Errand::Rollback { order, by, .. })) = self.take_rollback() {
                     let (turn_ids, branched) = (order.turn_ids, branched.then_some(true));
                     self.emit(at, out, Rollback { turn_ids, files_restored, by: Some(by), branched });
                     out.reply(to, Ok(Reply::Done));
@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    fn take_rollback(&mut self) -> Option<(ReplyTo, Errand)> {
+    pub(super) fn take_rollback(&mut self) -> Option<(ReplyTo, Errand)> {
         self.errand.take_if(|(_, errand)| matches!(errand, Errand::Rollback { .. }))
     }
 
@@ -108,9 +108,10 @@ impl Machine {
         self.tell_news(out);
         match self.errand.take() {
             Some((to, Errand::Resume(_))) => out.reply(to, Ok(Reply::Done)),
-            Some((to, Errand::Rollback { order, by })) => {
+            Some((to, Errand::Rollback { order, by, .. })) => {
                 out.order(Order::Rollback(order.clone()));
-                self.errand = Some((to, Errand::Rollback { order, by }));
+                let until = Some(at.plus_millis(self.setup.limits.start_ms));
+                self.errand = Some((to, Errand::Rollback { order, by, until }));
             }
             None => {}
         }
@@ -290,6 +291,7 @@ impl Machine {
         self.emit(at, out, rejected);
         // Accepted is accepted: it gets a turn of its own.
         self.enqueue(at, out, steer, super::machine::Place::First);
+        self.refused += 1;
         self.proceed(at, out);
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::machine::{Agent, Effect, Machine, Output, ReplyTo, Step, Stop};
+use super::machine::{Agent, Effect, Errand, Machine, Output, ReplyTo, Step, Stop};
 use crate::command::Refusal;
 use crate::event::{Activity, Outcome, Status};
 use crate::runtime::{Order, StartFailure};
@@ -58,6 +58,17 @@ impl Machine {
             let detail = Some(json!({ "step": stage }));
             self.emit(at, out, Status { state: Activity::Stopping, label, detail, attempt: None });
             out.effects.push(effect);
+        }
+        if matches!(&self.errand, Some((_, Errand::Rollback { until: Some(until), .. })) if *until <= at)
+            && let Some((to, _)) = self.take_rollback()
+        {
+            // Whether it has gone back is not known; the next process tells by what it remembers.
+            let message = format!("{} did not answer within {} s", self.setup.runtime, limits.start_ms / 1000);
+            let fix = Some("look at what the agent remembers, then roll back again".to_owned());
+            out.reply(to, Err(Refusal::AgentFailed { message, code: "agent_timeout".to_owned(), fix }));
+            if matches!(self.agent, Agent::Ready { .. }) {
+                self.close_agent(at, out);
+            }
         }
         match &mut self.agent {
             Agent::Starting { deadline, .. } if *deadline <= at => {

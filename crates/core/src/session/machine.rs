@@ -132,6 +132,8 @@ pub struct Machine {
     pub(super) ask_keys: HashMap<AskId, String>,
     /// What was done in components while no agent was there to hear it.
     pub(super) unheard: Vec<Callback>,
+    /// How many messages at the head of the queue were said into this turn and refused by the agent.
+    pub(super) refused: usize,
     pub(super) shown: Option<(Activity, Option<String>)>,
     pub(super) shutting_down: bool,
     /// The agent could not be started, so the queue waits for a person.
@@ -188,6 +190,8 @@ pub(super) enum Errand {
     Rollback {
         order: RollbackOrder,
         by: String,
+        /// Until when the agent has to answer, once it was told.
+        until: Option<Timestamp>,
     },
 }
 
@@ -204,6 +208,7 @@ impl Machine {
             anchor: None,
             ask_keys: HashMap::new(),
             unheard: Vec::new(),
+            refused: 0,
             shown: None,
             shutting_down: false,
             paused: false,
@@ -313,7 +318,11 @@ impl Machine {
             Agent::Ready { idle_deadline } => *idle_deadline,
         };
         let stop = self.stop.as_ref().filter(|stop| stop.step != Step::Killed).map(|stop| stop.deadline);
-        [agent, stop].into_iter().flatten().min()
+        let errand = match &self.errand {
+            Some((_, Errand::Rollback { until, .. })) => *until,
+            Some((_, Errand::Resume(_))) | None => None,
+        };
+        [agent, stop, errand].into_iter().flatten().min()
     }
 
     pub fn is_shutting_down(&self) -> bool {
@@ -506,6 +515,7 @@ impl Machine {
             self.emit(at, out, returned);
             self.enqueue(at, out, Queued { state: QueueState::Returned, ..steer }, Place::First);
         }
+        self.refused = 0;
         let anchor = self.anchor.take();
         self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason, anchor });
         self.undelivered = None;
@@ -523,7 +533,7 @@ impl Machine {
     pub(super) fn enqueue(&mut self, at: Timestamp, out: &mut Output, message: Queued, place: Place) {
         let mut queue = self.state.queue_items();
         let position = match place {
-            Place::First => 0,
+            Place::First => self.refused.min(queue.len()),
             Place::Last => queue.len(),
         };
         queue.insert(position, message.item());
@@ -563,6 +573,7 @@ impl Machine {
 /// Where in the queue a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
+    /// Before everything but what was refused before it: what was said into a turn keeps its order.
     First,
     Last,
 }

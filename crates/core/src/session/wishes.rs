@@ -232,15 +232,17 @@ impl Machine {
                 "\"turns\" must be from 1 to the number of turns there are, not {turns}"
             )));
         };
+        let mut until = None;
         match self.agent {
             Agent::Ready { .. } => {
                 self.agent = Agent::Ready { idle_deadline: None };
                 out.order(Order::Rollback(order.clone()));
+                until = Some(at.plus_millis(self.setup.limits.start_ms));
             }
             Agent::Absent => self.start_agent(at, out),
             Agent::Starting { .. } | Agent::Closing { .. } => {}
         }
-        self.errand = Some((to, Errand::Rollback { order, by }));
+        self.errand = Some((to, Errand::Rollback { order, by, until }));
         Ok(())
     }
 
