@@ -157,7 +157,11 @@ impl Runner {
                         break;
                     }
                     for line in lines.drain(..) {
-                        let Line::Text(text) = &line else { continue };
+                        // The beginning of a line that is over the limit: the protocol cannot read it either, and says so.
+                        let text: &[u8] = match &line {
+                            Line::Text(text) => text,
+                            Line::TooLong { head, .. } => head,
+                        };
                         let written = async {
                             output.write_all(text).await?;
                             output.write_all(b"\n").await
