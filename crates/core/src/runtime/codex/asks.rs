@@ -26,6 +26,11 @@ pub(super) struct Asks {
     open: BTreeMap<String, Open>,
 }
 
+const REQUEST_PERMISSIONS: &str = "request_permissions";
+
+/// What is left of a question that was taken back.
+const NOT_WAITED: &str = "Codex does not wait for it any more";
+
 /// What the model reads of a call that no client has run.
 const NOT_RUN: &str = "No client ran this tool.";
 
@@ -125,7 +130,8 @@ impl CodexProtocol {
         let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];
         if let Some(words) = ask.proposed_execpolicy_amendment.as_ref().filter(|words| !words.is_empty()) {
             let decision = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": words } });
-            rules.push((format!("commands that begin with {}", words.join(" ")), decision));
+            // Codex keeps this one among its own rules.
+            rules.push((format!("commands that begin with {} in every session", words.join(" ")), decision));
         }
         options.extend(
             rules.iter().map(|(rule, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule))),
@@ -159,14 +165,14 @@ impl CodexProtocol {
         };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         let rule = format!("changes of {} in this session", paths.join(", "));
+        let mut input = Map::new();
+        input.insert("changes".to_owned(), changes::described(&changes));
+        input.extend(changes::diff_of(&changes).map(|diff| ("diff".to_owned(), json!(diff))));
+        input.extend(ask.reason.as_ref().map(|reason| ("reason".to_owned(), json!(reason))));
+        input.extend(ask.grant_root.as_ref().map(|root| ("grant_root".to_owned(), json!(root))));
         let request = PermissionRequest {
             tool_name: "Edit".to_owned(),
-            tool_input: json!({
-                "changes": changes::described(&changes),
-                "diff": changes::diff_of(&changes),
-                "reason": ask.reason,
-                "grant_root": ask.grant_root,
-            }),
+            tool_input: Value::Object(input),
             title: ask.reason.clone(),
             options: vec![
                 option(PermissionReply::Once, "Allow once", None),
@@ -181,9 +187,11 @@ impl CodexProtocol {
 
     fn grant_asked(&mut self, id: &Id, ask: GrantAsk, out: &mut Output) {
         let rule = "these permissions in this session".to_owned();
+        let tool_input = json!({ "permissions": ask.permissions, "cwd": ask.cwd, "reason": ask.reason });
+        self.call_made(&ask.thread_id, ask.item_id.as_deref(), REQUEST_PERMISSIONS, tool_input.clone(), out);
         let request = PermissionRequest {
-            tool_name: "request_permissions".to_owned(),
-            tool_input: json!({ "permissions": ask.permissions, "cwd": ask.cwd, "reason": ask.reason }),
+            tool_name: REQUEST_PERMISSIONS.to_owned(),
+            tool_input,
             title: ask.reason,
             options: vec![
                 option(PermissionReply::Once, "Allow for this turn", None),
@@ -200,16 +208,42 @@ impl CodexProtocol {
         let questions: Vec<_> = ask.questions.iter().map(forms::of_codex).collect();
         let prompts: Vec<_> = questions.iter().map(|question| question.prompt.clone()).collect();
         let ids = ask.questions.iter().map(|question| question.id.clone()).collect();
-        // Codex has no item for this call; that the model made it is a fact all the same.
-        if let Some(item_id) = ask.item_id.as_deref().filter(|_| self.may_ask(&ask.thread_id))
-            && let Some(work) = self.working(&ask.thread_id, out)
-        {
-            let input = json!({ "questions": prompts });
-            work.call_started(item_id, "request_user_input", input, ToolKind::Other, out);
-        }
+        let input = json!({ "questions": prompts });
+        self.call_made(&ask.thread_id, ask.item_id.as_deref(), "request_user_input", input, out);
         let request = QuestionRequest { questions, ..QuestionRequest::default() };
         let open = Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Input { ids, prompts });
         self.ask_question(open, request, out);
+    }
+
+    /// Codex has no item for some calls; that the model made them is a fact all the same.
+    fn call_made(&mut self, thread_id: &str, item_id: Option<&str>, tool: &str, input: Value, out: &mut Output) {
+        if let Some(item_id) = item_id.filter(|_| self.may_ask(thread_id))
+            && let Some(work) = self.working(thread_id, out)
+        {
+            work.call_started(item_id, tool, input, ToolKind::Other, out);
+        }
+    }
+
+    /// What came of such a call.
+    fn call_answered(&mut self, open: &Open, answer: Option<&Answer>, out: &mut Output) {
+        let (said, answered, denied) = match (&open.kind, answer) {
+            (Kind::Input { prompts, .. }, Some(Answer::Question { answers })) => {
+                let (said, answered) = forms::in_words(prompts, answers.as_deref());
+                (said, answered, false)
+            }
+            (Kind::Grant { .. }, Some(Answer::Permission { reply, .. })) => match reply {
+                PermissionReply::Once => ("allowed for this turn".to_owned(), true, false),
+                PermissionReply::Always => ("allowed in this session".to_owned(), true, false),
+                PermissionReply::Reject => ("not allowed".to_owned(), false, true),
+            },
+            (Kind::Input { .. } | Kind::Grant { .. }, _) => (NOT_WAITED.to_owned(), false, false),
+            _ => return,
+        };
+        if let Some(item_id) = &open.item_id
+            && let Some(work) = self.work(&open.thread_id)
+        {
+            work.call_completed(item_id, said, !answered, denied, out);
+        }
     }
 
     fn tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
@@ -343,13 +377,7 @@ impl CodexProtocol {
         if matches!(answer, Answer::Permission { reply: PermissionReply::Once | PermissionReply::Always, .. }) {
             self.hold(&open, false);
         }
-        if let (Kind::Input { prompts, .. }, Some(item_id), Answer::Question { answers }) =
-            (&open.kind, &open.item_id, answer)
-            && let Some(work) = self.work(&open.thread_id)
-        {
-            let (said, answered) = forms::in_words(prompts, answers.as_deref());
-            work.call_completed(item_id, said, !answered, false, out);
-        }
+        self.call_answered(&open, Some(answer), out);
         // Codex has no place for a reason; the model shall hear it all the same.
         if let Some(word) = word
             && let Some(name) = self.work(&open.thread_id).and_then(|work| work.turn.clone())
@@ -365,8 +393,9 @@ impl CodexProtocol {
         let Ok(id) = serde_json::from_value::<Id>(resolved.request_id.clone()) else { return };
         self.peer.withdraw(&id);
         let key = id.to_string();
-        if self.asks.open.remove(&key).is_some() {
-            out.report(Report::AskWithdrawn { key, reason: "Codex does not wait for it any more".to_owned() });
+        if let Some(open) = self.asks.open.remove(&key) {
+            out.report(Report::AskWithdrawn { key, reason: NOT_WAITED.to_owned() });
+            self.call_answered(&open, None, out);
         }
     }
 }

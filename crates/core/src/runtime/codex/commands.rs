@@ -23,7 +23,10 @@ impl Work {
         let mut start = ToolStart {
             tool_use_id,
             tool: TOOL.to_owned(),
-            input: Some(json!({ "command": script, "cwd": command.cwd })),
+            input: Some(match &command.cwd {
+                Some(cwd) => json!({ "command": script, "cwd": cwd }),
+                None => json!({ "command": script }),
+            }),
             command: Some(script),
             ..ToolStart::default()
         };
@@ -59,7 +62,11 @@ impl Work {
         let output = command.aggregated_output.clone().unwrap_or_default();
         let result = ToolResult {
             tool_use_id: tool.id,
-            output: if denied && output.is_empty() { "not allowed".to_owned() } else { output },
+            output: match command.exit_code {
+                None if denied && output.is_empty() => "not allowed".to_owned(),
+                None if failed && output.is_empty() => "it did not run".to_owned(),
+                _ => output,
+            },
             is_error: failed || denied,
             exit_code: command.exit_code,
             is_file_read: read.as_ref().map(|_| true),

@@ -95,6 +95,7 @@ pub struct ExecProtocol {
     alive: u64,
     interrupted: bool,
     turns: u64,
+    warnings: usize,
     /// What the thread had used before this turn. Not known of a thread that is resumed, until a turn has ended.
     spent: Option<Tokens>,
     failed: Option<String>,
@@ -197,7 +198,8 @@ impl ExecProtocol {
             Said::ItemCompleted { item } => {
                 let item: Item = read(item)?;
                 if let Item::Error { message } = &item {
-                    out.report(super::orders::warning(message));
+                    self.warnings += 1;
+                    out.report(super::orders::warning(self.warnings, message));
                 }
                 self.work.completed(&item, "", out);
             }
@@ -249,7 +251,8 @@ impl ExecProtocol {
         let failure = (outcome == Outcome::Failed).then(|| {
             let message = message.unwrap_or_else(|| "codex exec did not say why".to_owned());
             let failure = failure::of_turn(&TurnError { message, ..TurnError::default() });
-            Failure { retryable: true, ..failure }
+            // What could not be sorted may have been the process, and not the model.
+            Failure { retryable: failure.retryable || failure.code == "model_error", ..failure }
         });
         out.report(Report::TurnEnded { outcome, reason: None, failure });
     }

@@ -1,6 +1,6 @@
 //! What went wrong, sorted: a code that programs can act on, and what a person can do about it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::wire::TurnError;
 use crate::event::{Activity, Failure, Status};
@@ -35,7 +35,10 @@ pub(super) fn of_refusal(what: &str, error: &jsonrpc::Error) -> Failure {
 pub(super) fn retrying(error: &TurnError) -> Status {
     let (code, ..) = sort(error);
     let attempt = error.message.split_whitespace().find_map(|word| word.split_once('/')?.0.parse().ok());
-    let detail = serde_json::json!({ "code": code, "reason": error.additional_details });
+    let detail = match &error.additional_details {
+        Some(reason) => json!({ "code": code, "reason": reason }),
+        None => json!({ "code": code }),
+    };
     Status { state: Activity::Retrying, label: Some(plain(&error.message)), attempt, detail: Some(detail) }
 }
 
@@ -43,6 +46,8 @@ fn sort(error: &TurnError) -> (&'static str, bool, &'static str) {
     let (name, status) = info(&error.codex_error_info);
     let said = [Some(error.message.as_str()), error.additional_details.as_deref()];
     let says = |words: &str| said.into_iter().flatten().any(|text| text.contains(words));
+    // `codex exec` has only the words.
+    let status = status.or_else(|| said.into_iter().flatten().find_map(status_in));
     match (name, status) {
         ("unauthorized", _) => NOT_LOGGED_IN,
         (_, Some(401 | 403)) => KEY_REFUSED,
@@ -70,7 +75,9 @@ fn sort(error: &TurnError) -> (&'static str, bool, &'static str) {
         ("httpConnectionFailed" | "responseStreamConnectionFailed" | "responseStreamDisconnected", None) => CONNECTION,
         _ if says("error sending request") || says("stream disconnected") => CONNECTION,
         ("responseTooManyFailedAttempts", _) => ("model_error", true, "send the message again in a while"),
-        _ if says("high demand") => OVERLOADED,
+        _ if says("high demand") || says("at capacity") => OVERLOADED,
+        _ if says("Quota exceeded") || says("usage limit") => QUOTA,
+        _ if says("context window") => CONTEXT,
         _ => MODEL,
     }
 }
@@ -108,6 +115,12 @@ fn info(info: &Value) -> (&str, Option<u64>) {
     }
 }
 
+/// The HTTP status in `unexpected status 401 Unauthorized: ...` or `exceeded retry limit, last status: 429 Too Many Requests`.
+fn status_in(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("unexpected status ").or_else(|| text.split_once("last status: "))?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 /// Some errors are the body of an HTTP answer; what it says is inside.
 fn plain(message: &str) -> String {
     let body: Option<Value> = serde_json::from_str(message).ok();
@@ -136,6 +149,10 @@ mod tests {
             (json!("internalServerError"), "", "model_error", true),
             (json!({ "httpConnectionFailed": { "httpStatusCode": null } }), "", "connection_failed", true),
             (json!({ "responseStreamDisconnected": {} }), "", "connection_failed", true),
+            (Value::Null, "unexpected status 401 Unauthorized: Incorrect API key provided", "key_refused", false),
+            (Value::Null, "exceeded retry limit, last status: 429 Too Many Requests", "rate_limited", true),
+            (Value::Null, "Quota exceeded. Check your plan and billing details.", "quota_exhausted", false),
+            (Value::Null, "Codex ran out of room in the model's context window.", "context_too_long", false),
             (json!("somethingNew"), "", "model_error", false),
             (Value::Null, "", "model_error", false),
         ] {

@@ -81,6 +81,7 @@ pub(super) fn to_tool(prompts: &[String], answers: Option<&[Vec<String>]>) -> Va
 /// A form as questions, one per field.
 pub(super) fn of_form(ask: &Elicitation) -> (Vec<Question>, Vec<Field>) {
     let properties = ask.requested_schema.get("properties").and_then(Value::as_object);
+    let is_alone = properties.is_some_and(|properties| properties.len() == 1);
     let (mut questions, mut fields) = (Vec::new(), Vec::new());
     for (name, schema) in properties.into_iter().flatten() {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
@@ -90,6 +91,8 @@ pub(super) fn of_form(ask: &Elicitation) -> (Vec<Question>, Vec<Field>) {
             let of_title = |one: &Value| one.get("const").cloned();
             named.or_else(|| titled.map(|list| list.iter().filter_map(of_title).collect())).unwrap_or_default()
         };
+        // The only question there is, is the message.
+        let message = Some(ask.message.as_str()).filter(|text| !text.is_empty() && is_alone);
         let items = schema.get("items");
         let (kind, choices) = match text("type") {
             Some("boolean") => (Kind::Boolean, vec![json!("yes"), json!("no")]),
@@ -100,7 +103,7 @@ pub(super) fn of_form(ask: &Elicitation) -> (Vec<Question>, Vec<Field>) {
         let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let options: Vec<_> = choices.iter().map(|value| choice(label(value), None)).collect();
         questions.push(Question {
-            prompt: text("description").or(text("title")).unwrap_or(name).to_owned(),
+            prompt: text("description").or(message).or(text("title")).unwrap_or(name).to_owned(),
             header: Some(text("title").unwrap_or(name).to_owned()),
             free_text: options.is_empty(),
             multiple: kind == Kind::List,

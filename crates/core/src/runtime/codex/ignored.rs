@@ -22,6 +22,8 @@ const IGNORED: &[&str] = &[
     "hook/completed",
     "hook/started",
     "item/autoApprovalReview/started",
+    // Half of a patch, with relative paths; its item says all of it.
+    "item/fileChange/patchUpdated",
     "mcpServer/event/stream/notification",
     "mcpServer/oauthLogin/completed",
     "model/safetyBuffering/updated",

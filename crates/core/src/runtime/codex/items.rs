@@ -72,14 +72,8 @@ impl Work {
                 }
             }
             Item::EnteredReviewMode { review } => {
-                let evidence = EvidenceChanged {
-                    evidence_id: "review".to_owned(),
-                    kind: "review".to_owned(),
-                    title: format!("Review of {review}"),
-                    status: "running".to_owned(),
-                    detail: None,
-                };
-                self.say(evidence, out);
+                let subject = review.clone();
+                self.review_is("running", subject, out);
             }
             Item::UserMessage { .. }
             | Item::SubAgentActivity { .. }
@@ -136,7 +130,12 @@ impl Work {
             }
             Item::ImageView { id, path } => {
                 self.started(item, out);
-                self.call_completed(id, path.clone(), false, false, out);
+                if let Some(tool) = self.tools.remove(id) {
+                    let (output, file_path, is_file_read) = (path.clone(), Some(path.clone()), Some(true));
+                    let result =
+                        ToolResult { tool_use_id: tool.id, output, file_path, is_file_read, ..ToolResult::default() };
+                    self.say(result, out);
+                }
             }
             Item::Sleep { id, duration_ms } => {
                 self.started(item, out);
@@ -155,9 +154,8 @@ impl Work {
             Item::ExitedReviewMode { review } => {
                 // A message that says the same follows.
                 self.answer = Some((true, review.clone()));
-                let (evidence_id, kind) = ("review".to_owned(), "review".to_owned());
-                let (title, status) = ("Review".to_owned(), "done".to_owned());
-                self.say(EvidenceChanged { evidence_id, kind, title, status, detail: None }, out);
+                let subject = self.review.take().unwrap_or_else(|| "changes".to_owned());
+                self.review_is("done", subject, out);
             }
             Item::TodoList { .. } => self.started(item, out),
             Item::UserMessage { .. }
@@ -166,6 +164,18 @@ impl Work {
             | Item::HookPrompt {}
             | Item::Error { .. } => {}
         }
+    }
+
+    fn review_is(&mut self, status: &str, subject: String, out: &mut Output) {
+        let evidence = EvidenceChanged {
+            evidence_id: format!("review.{}", self.turn.as_deref().unwrap_or_default()),
+            kind: "review".to_owned(),
+            title: format!("Review of {subject}"),
+            status: status.to_owned(),
+            detail: None,
+        };
+        self.review = Some(subject);
+        self.say(evidence, out);
     }
 
     /// A word about a tool that runs.
@@ -226,10 +236,9 @@ impl Work {
         }
     }
 
-    /// A change begins: when it is asked about or made, or already while it is written.
-    pub(super) fn change_started(&mut self, item_id: &str, changes: &[Change], out: &mut Output) {
-        if let Some(tool) = self.tools.get_mut(item_id) {
-            tool.kind = ToolKind::Change { changes: changes.to_vec() };
+    /// A change begins, when it is asked about or made.
+    fn change_started(&mut self, item_id: &str, changes: &[Change], out: &mut Output) {
+        if self.tools.contains_key(item_id) {
             return;
         }
         self.touch(out);
@@ -265,7 +274,10 @@ impl Work {
             let start = ToolStart {
                 tool_use_id: self.open_tool(&call.id, ToolKind::Other),
                 tool: call.tool.clone(),
-                input: Some(json!({ "prompt": call.prompt, "agents": call.receiver_thread_ids })),
+                input: Some(match &call.prompt {
+                    Some(prompt) => json!({ "prompt": prompt, "agents": call.receiver_thread_ids }),
+                    None => json!({ "agents": call.receiver_thread_ids }),
+                }),
                 subagent_spawn: (call.tool == "spawnAgent").then_some(true),
                 ..ToolStart::default()
             };
@@ -313,7 +325,10 @@ fn qualified(namespace: Option<&str>, tool: &str) -> String {
 /// What a search looks for. It is often known only at the end.
 fn searched(query: &str, action: Option<&Value>) -> Value {
     let of_action = |name: &str| action.and_then(|action| action.get(name)).and_then(Value::as_str);
-    let query = [Some(query), of_action("query"), of_action("url"), of_action("pattern")];
+    let many = action.and_then(|action| action.get("queries")).and_then(Value::as_array);
+    let many: Vec<&str> = many.into_iter().flatten().filter_map(Value::as_str).collect();
+    let many = many.join(", ");
+    let query = [Some(query), of_action("query"), Some(&many), of_action("url"), of_action("pattern")];
     match query.into_iter().flatten().find(|text| !text.is_empty()) {
         Some(query) => json!({ "query": query }),
         None => Value::Null,

@@ -26,7 +26,7 @@ impl CodexProtocol {
             }
             Order::SetMode { mode } => {
                 if let Err(reason) = self.settings.set_mode(mode) {
-                    out.report(warning(&reason));
+                    self.warn(reason, out);
                 }
             }
             Order::Compact { turn_id } => self.compact(turn_id, out),
@@ -225,10 +225,10 @@ impl CodexProtocol {
     }
 }
 
-/// Something a person should know, though nothing failed.
-pub(super) fn warning(message: &str) -> EvidenceChanged {
+/// Something a person should know, though nothing failed. Each has a number, or the last one would take the place of the others.
+pub(super) fn warning(number: usize, message: &str) -> EvidenceChanged {
     EvidenceChanged {
-        evidence_id: "warning".to_owned(),
+        evidence_id: format!("warning.{number}"),
         kind: "warning".to_owned(),
         title: message.to_owned(),
         status: "warning".to_owned(),

@@ -47,6 +47,11 @@ impl Family {
         self.children.contains_key(thread_id)
     }
 
+    /// Whether it is at work.
+    pub(super) fn is_open(&self, thread_id: &str) -> bool {
+        self.children.get(thread_id).is_some_and(|child| child.open)
+    }
+
     pub(super) fn hold(&mut self, thread_id: &str, line: &[u8]) -> Stranger {
         let many = self.strangers.len() >= MAX_STRANGERS;
         if let Some(held) = self.strangers.get_mut(thread_id) {

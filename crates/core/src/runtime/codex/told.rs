@@ -1,11 +1,12 @@
 //! What the server tells: each notification, by name.
 
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::items::{PARAGRAPH, raw};
 use super::protocol::CodexProtocol;
 use super::wire::{
-    About, DiffIs, ErrorIs, Interaction, Item, ItemIs, NameIs, PatchIs, Piece, PlanIs, ProgressIs, Rerouted, Resolved,
+    About, DiffIs, ErrorIs, Interaction, Item, ItemIs, NameIs, Piece, PlanIs, ProgressIs, Rerouted, Resolved, Review,
     ReviewIs, ServerIs, SettingsAre, StatusIs, TurnIs, UsageIs, WarningIs,
 };
 use super::work::Work;
@@ -92,12 +93,6 @@ impl CodexProtocol {
                     work.say(plan, out);
                 }
             }
-            "item/fileChange/patchUpdated" => {
-                let is: PatchIs = read(params)?;
-                if let Some(work) = self.working(&is.thread_id, out) {
-                    work.change_started(&is.item_id, &is.changes, out);
-                }
-            }
             "item/commandExecution/terminalInteraction" => {
                 let is: Interaction = read(params)?;
                 if let Some(work) = self.working(&is.thread_id, out) {
@@ -120,7 +115,7 @@ impl CodexProtocol {
         match method {
             "thread/status/changed" => {
                 let is: StatusIs = read(params)?;
-                if is.status.kind == "notLoaded" && !self.is_main(&is.thread_id) {
+                if is.status.kind == "notLoaded" && self.family.is_open(&is.thread_id) {
                     self.end_work(&is.thread_id, "interrupted", out);
                     self.family.ended(&is.thread_id, WorkStatus::Interrupted, out);
                 }
@@ -181,21 +176,23 @@ impl CodexProtocol {
     }
 
     /// Once per text: Codex repeats some of them with every turn.
-    fn warn(&mut self, message: String, out: &mut Output) {
+    pub(super) fn warn(&mut self, message: String, out: &mut Output) {
         if self.warned.len() < MAX_WARNINGS && !self.warned.contains(&message) {
-            out.report(orders::warning(&message));
-            self.warned.push(message);
+            self.warned.push(message.clone());
+            out.report(orders::warning(self.warned.len(), &message));
         }
     }
 
     fn reviewed(&mut self, is: &ReviewIs, out: &mut Output) {
         let what = is.action.command.as_deref().map(shell::unwrapped);
+        let tool_use_id = self.work(&is.thread_id).and_then(|work| work.tool_id(is.target_item_id.as_deref()?));
+        let Review { status, risk_level, rationale } = &is.review;
         let evidence = EvidenceChanged {
             evidence_id: is.review_id.clone(),
             kind: "approval_review".to_owned(),
             title: format!("Automatic review of {}", what.as_deref().unwrap_or(&is.action.kind)),
-            status: is.review.status.clone(),
-            detail: Some(serde_json::json!({ "risk": is.review.risk_level, "rationale": is.review.rationale })),
+            status: status.clone(),
+            detail: Some(json!({ "risk": risk_level, "rationale": rationale, "tool_use_id": tool_use_id })),
         };
         if let Some(work) = self.working(&is.thread_id, out) {
             work.say(evidence, out);

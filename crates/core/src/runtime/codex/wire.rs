@@ -43,7 +43,6 @@ shapes! {
     ItemIs { thread_id: String, turn_id: String, item: Value }
     /// A piece of text of an item.
     Piece { thread_id: String, item_id: String, delta: String, summary_index: u64, content_index: u64 }
-    PatchIs { thread_id: String, item_id: String, changes: Vec<Change> }
     Interaction { thread_id: String, item_id: String, stdin: String }
     ProgressIs { thread_id: String, item_id: String, message: String }
     DiffIs { thread_id: String, diff: String }
@@ -61,7 +60,7 @@ shapes! {
     Rerouted { thread_id: String, to_model: String }
     WarningIs { thread_id: Option<String>, message: String }
     ServerIs { thread_id: Option<String>, name: String, status: String, error: Option<String>, failure_reason: Option<String> }
-    ReviewIs { thread_id: String, review_id: String, review: Review, action: ReviewAction }
+    ReviewIs { thread_id: String, review_id: String, target_item_id: Option<String>, review: Review, action: ReviewAction }
     Review { status: String, risk_level: Option<String>, rationale: Option<String> }
     ReviewAction { #[serde(rename = "type")] kind: String, command: Option<String> }
     Resolved { thread_id: String, request_id: Value }

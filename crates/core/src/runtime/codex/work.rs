@@ -33,6 +33,8 @@ pub(super) struct Work {
     /// The last message, and whether it was said to be the final one.
     pub(super) answer: Option<(bool, String)>,
     pub(super) diff: String,
+    /// What is being reviewed.
+    pub(super) review: Option<String>,
     /// The last plan, which is often said again.
     pub(super) plan: Option<PlanUpdated>,
     pub(super) spending: Spending,
@@ -83,6 +85,9 @@ impl Work {
         if self.owner.is_none() {
             self.used.clear();
         }
+        if self.compaction_wanted {
+            return; // It has nothing to think about, and says itself that it lives.
+        }
         let block_id = BlockId::trusted(self.fresh_name(&format!("start.{turn_id}")));
         self.say(Thinking { block_id: block_id.clone(), done: Some(false), ..Thinking::default() }, out);
         self.waiting = Some(block_id);
@@ -124,7 +129,8 @@ impl Work {
         self.blocks.clear();
         self.tools.clear();
         self.diff.clear();
-        (self.turn, self.waiting, self.answer, self.compacting, self.plan) = (None, None, None, None, None);
+        (self.turn, self.waiting, self.answer, self.compacting) = (None, None, None, None);
+        (self.plan, self.review) = (None, None);
     }
 
     /// Whether a command was left running on purpose.

@@ -356,7 +356,32 @@ fn rejections_reach_the_model_and_stops_cancel() {
         _ => None,
     });
     let rules: Vec<_> = asked.unwrap().options.into_iter().filter_map(|option| option.rule).collect();
-    assert_eq!(rules, ["rm x in this session", "commands that begin with rm"]);
+    assert_eq!(rules, ["rm x in this session", "commands that begin with rm in every session"]);
+}
+
+#[test]
+fn a_call_without_an_item_begins_and_ends() {
+    let ended = |report: &Report| match report {
+        Report::Fact { event: Event::ToolResult(result), .. } => Some((result.output.clone(), result.is_error)),
+        _ => None,
+    };
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    let ask = |item: &str| json!({ "threadId": "t", "turnId": "u1", "itemId": item, "permissions": { "network": {} }, "questions": [] });
+    bench.hear(&json!({ "method": "item/permissions/requestApproval", "id": 0, "params": ask("p") }));
+    let reply = PermissionReply::Once;
+    let and_then = AfterAnswer::GoOn;
+    let answer = Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then };
+    bench.order(&Order::Answer { key: "0".into(), answer });
+    // The other one is taken back before anybody has answered.
+    bench.hear(&json!({ "method": "item/tool/requestUserInput", "id": 1, "params": ask("q") }));
+    bench.tell("serverRequest/resolved", &json!({ "threadId": "t", "requestId": 1 }));
+    let ends: Vec<_> = bench.reports.iter().filter_map(ended).collect();
+    assert_eq!(
+        ends,
+        [("allowed for this turn".to_owned(), false), ("Codex does not wait for it any more".to_owned(), true)]
+    );
 }
 
 #[test]
