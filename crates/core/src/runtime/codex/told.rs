@@ -178,8 +178,8 @@ impl CodexProtocol {
     /// Once per text: Codex repeats some of them with every turn.
     pub(super) fn warn(&mut self, message: String, out: &mut Output) {
         if self.warned.len() < MAX_WARNINGS && !self.warned.contains(&message) {
-            self.warned.push(message.clone());
-            out.report(orders::warning(self.warned.len(), &message));
+            out.report(orders::warning(self.warned.len() + 1, &message));
+            self.warned.push(message);
         }
     }
 
