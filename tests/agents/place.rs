@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use turnloom_scripted::{Options, Script, Server};
+use turnloom_scripted::{Kind, Options, Script, Server};
 
 use crate::support::{Client, Daemon, assert_lawful, eventually, of_kind, processes_of, processes_with};
 
@@ -140,6 +140,24 @@ impl Place {
         let mut doctor = Command::new(env!("CARGO_BIN_EXE_turnloom"));
         let ran = doctor.args(["doctor", "--data"]).arg(&self.daemon.data).env_clear().output().unwrap();
         String::from_utf8(ran.stdout).unwrap()
+    }
+
+    /// What the daemon says of a runtime.
+    pub(crate) fn agent_info(&self, runtime: &str) -> Value {
+        let agents = self.client().get("/api/agents").json();
+        agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == runtime).unwrap().clone()
+    }
+
+    /// What people and the agent had said when the model was last asked for a turn, as one text.
+    pub(crate) fn last_conversation(&self) -> String {
+        let seen = self.model.server().requests();
+        seen.iter().rev().find(|seen| seen.kind == Some(Kind::Turn)).unwrap().heard.join("\n")
+    }
+
+    /// Stops the turn that runs.
+    pub(crate) fn stop(&self, id: &str) {
+        let stopped = self.client().post(&format!("/api/sessions/{id}/stop"), &json!({}));
+        assert_eq!(stopped.json(), json!({ "stopped": true }), "{}", stopped.body);
     }
 
     /// Every process that was started for this place, the daemon and whatever has its name from elsewhere not among them.

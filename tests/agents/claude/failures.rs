@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::session;
-use crate::place::{Model, Place};
+use crate::place::Place;
 
 #[test]
 fn errors_of_the_model_have_codes_of_their_own() {
@@ -50,8 +50,7 @@ fn a_broken_stream_is_begun_anew_and_nothing_is_doubled() {
 fn nobody_is_logged_in() {
     let mut place =
         Place::claude_with("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]", "", &[("ANTHROPIC_API_KEY", "")]);
-    let agents = place.client().get("/api/agents").json();
-    let claude = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude").unwrap().clone();
+    let claude = place.agent_info("claude");
     assert_eq!(claude["version"], "2.1.325");
     assert!(claude["problem"].as_str().unwrap().contains("neither a login nor a key"), "{claude}");
     let id = place.session("claude", json!({}));
@@ -69,37 +68,6 @@ fn nothing_listens_where_the_model_should_be() {
     let id = place.session("claude", json!({}));
     place.turn(&id, "hello").failed("connection_failed");
     place.end();
-}
-
-#[test]
-fn the_program_is_missing() {
-    let model = Model::start("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
-    let mut place = Place::with("[claude]\nprogram = \"/nowhere/claude\"\n", &[], model);
-    let agents = place.client().get("/api/agents").json();
-    let claude = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude").unwrap().clone();
-    assert_eq!(claude["installed"], false);
-    assert!(claude["fix"].as_str().unwrap().contains("npm install"), "{claude}");
-    let id = place.session("claude", json!({}));
-    place.turn(&id, "hello").failed("agent_not_found");
-    place.end();
-}
-
-#[test]
-fn the_program_is_too_old_or_no_such_program() {
-    use std::os::unix::fs::PermissionsExt as _;
-    for (script, code) in
-        [("echo '1.0.3 (Claude Code)'", "agent_too_old"), ("echo broken >&2; exit 3", "agent_not_executable")]
-    {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("claude");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let model = Model::start("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
-        let mut place = Place::with(&format!("[claude]\nprogram = \"{}\"\n", program.display()), &[], model);
-        let id = place.session("claude", json!({}));
-        place.turn(&id, "hello").failed(code);
-        place.end();
-    }
 }
 
 #[test]

@@ -1,14 +1,7 @@
 //! What goes wrong, and how it is said.
 
-use serde_json::{Value, json};
-
 use super::{ECHO, free, session};
 use crate::place::{Model, Place};
-
-fn info(place: &Place) -> Value {
-    let agents = place.client().get("/api/agents").json();
-    agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "codex").unwrap().clone()
-}
 
 #[test]
 fn errors_of_the_model_have_codes_of_their_own() {
@@ -62,7 +55,7 @@ fn nobody_is_logged_in() {
     let model = Model::start(ECHO);
     let config = format!("[codex]\nprogram = \"{}\"\n", crate::place::codex_program().display());
     let mut place = Place::with(&config, &[("TMPDIR", "/var/tmp")], model);
-    let codex = info(&place);
+    let codex = place.agent_info("codex");
     assert_eq!(codex["version"], "0.166.0");
     assert!(codex["problem"].as_str().unwrap().contains("neither a login nor a key"), "{codex}");
     assert!(place.doctor().contains("neither a login nor a key"), "{}", place.doctor());
@@ -84,45 +77,11 @@ fn its_settings_cannot_be_read() {
     let settings = std::fs::read_to_string(place.home.path().join(".codex/config.toml")).unwrap();
     place.configure_codex("model = [this is not TOML");
     place.turn(&id, "hello").failed("agent_config_invalid");
-    let codex = info(&place);
+    let codex = place.agent_info("codex");
     assert!(codex["problem"].as_str().unwrap().contains("config.toml"), "{codex}");
     let said = place.doctor();
     assert!(said.contains("is not TOML") && said.contains("agent_config_invalid"), "{said}");
     place.configure_codex(&settings);
     place.turn(&id, "hello again").completed();
     place.end();
-}
-
-#[test]
-fn the_program_is_missing() {
-    let mut place = Place::with("[codex]\nprogram = \"/nowhere/codex\"\n", &[], Model::start(ECHO));
-    let codex = info(&place);
-    assert_eq!(codex["installed"], false);
-    assert!(codex["fix"].as_str().unwrap().contains("npm install"), "{codex}");
-    assert!(place.doctor().contains("npm install"), "{}", place.doctor());
-    for runtime in ["codex", "codex-exec"] {
-        let id = place.session(runtime, json!({}));
-        place.turn(&id, "hello").failed("agent_not_found");
-    }
-    place.end();
-}
-
-#[test]
-fn the_program_is_too_old_or_no_such_program() {
-    use std::os::unix::fs::PermissionsExt as _;
-    for (script, code) in
-        [("echo 'codex-cli 0.98.0'", "agent_too_old"), ("echo broken >&2; exit 3", "agent_not_executable")]
-    {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("codex");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut place =
-            Place::with(&format!("[codex]\nprogram = \"{}\"\n", program.display()), &[], Model::start(ECHO));
-        assert!(info(&place)["problem"].is_string());
-        let id = place.session("codex", json!({}));
-        place.turn(&id, "hello").failed(code);
-        assert!(place.doctor().contains(code), "{}", place.doctor());
-        place.end();
-    }
 }

@@ -39,9 +39,3 @@ fn one_server(place: &Place) {
     };
     eventually("one server", || (place.agents().iter().filter(|pid| is_server(pid)).count() == 1).then_some(()));
 }
-
-/// What the model was sent last, as one text.
-fn last_conversation(place: &Place) -> String {
-    let seen = place.model.server().requests();
-    seen.iter().rev().find(|seen| seen.kind == Some(turnloom_scripted::Kind::Turn)).unwrap().heard.join("\n")
-}

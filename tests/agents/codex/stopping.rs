@@ -9,11 +9,6 @@ use super::{ECHO, free, one_server, session};
 use crate::place::Place;
 use crate::support::{eventually, of_kind, processes_of};
 
-fn stop(place: &Place, id: &str) {
-    let stopped = place.client().post(&format!("/api/sessions/{id}/stop"), &json!({}));
-    assert_eq!(stopped.json(), json!({ "stopped": true }), "{}", stopped.body);
-}
-
 const TALK: &str = r#"
     [[reply]]
     when = { user = "talk" }
@@ -30,21 +25,6 @@ const TALK: &str = r#"
     step = [{ text = "Still here." }]
 "#;
 
-#[test]
-fn during_text() {
-    let (place, id) = session(TALK);
-    place.say(&id, "talk");
-    place.until(&id, "some text", |event| event["type"] == "delta");
-    stop(&place, &id);
-    let turn = place.last_turn(&id);
-    assert_eq!(turn.outcome(), "stopped");
-    assert!("I talk and I".starts_with(turn.text().trim_end()), "{:?}", turn.text());
-    let agents = place.agents();
-    assert_eq!(place.turn(&id, "still there").completed().text(), "Still here.");
-    assert_eq!(place.agents(), agents, "the server lives on");
-    place.end();
-}
-
 fn until_gone(pid: u32) {
     let path = std::path::PathBuf::from(format!("/proc/{pid}"));
     eventually("the command is gone", || (!path.exists()).then_some(()));
@@ -57,7 +37,7 @@ fn during_a_command_that_was_not_told_of_yet() {
     for _ in 0..5 {
         place.say(&id, "work");
         let pid = eventually("the command runs", || place.file("pid")?.trim().parse().ok());
-        stop(&place, &id);
+        place.stop(&id);
         assert_eq!(place.last_turn(&id).outcome(), "stopped");
         until_gone(pid);
         std::fs::remove_file(place.dir().join("pid")).unwrap();
@@ -72,107 +52,13 @@ fn during_a_command_which_ends_too() {
     place.say(&id, "work");
     place.until(&id, "the tool runs", |event| event["type"] == "tool_start");
     let pid = eventually("the command runs", || place.file("pid")?.trim().parse().ok());
-    stop(&place, &id);
+    place.stop(&id);
     let turn = place.last_turn(&id);
     assert_eq!(turn.outcome(), "stopped");
     let result = turn.only("tool_result");
     assert_eq!((&result["interrupted"], &result["is_error"]), (&json!(true), &json!(true)));
     until_gone(pid);
     assert_eq!(place.turn(&id, "still there").completed().text(), "Still here.");
-    place.end();
-}
-
-#[test]
-fn while_a_permission_is_open() {
-    let mut place = Place::codex(TALK);
-    let id = place.session("codex", free("untrusted"));
-    place.say(&id, "work");
-    let ask = place.ask(&id);
-    stop(&place, &id);
-    let turn = place.last_turn(&id);
-    assert_eq!(turn.outcome(), "stopped");
-    assert_eq!(turn.only("permission_resolved")["allowed"], false);
-    assert_eq!(turn.only("tool_result")["denied"], true);
-    let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
-    place.client().post(&path, &json!({ "reply": "once" })).is_problem(409, "already_resolved");
-    assert_eq!(place.turn(&id, "still there").completed().text(), "Still here.");
-    assert!(place.file("pid").is_none(), "it never ran");
-    place.end();
-}
-
-#[test]
-fn before_the_first_word() {
-    let (place, id) = session(
-        r#"
-        [[reply]]
-        when = { user = "talk" }
-        step = [{ wait_for = "end" }, { text = "At last." }]
-        [[reply]]
-        when = { user = "still there" }
-        step = [{ text = "Still here." }]
-        "#,
-    );
-    place.say(&id, "talk");
-    place.model.until_waiting("end");
-    stop(&place, &id);
-    assert_eq!(place.last_turn(&id).outcome(), "stopped");
-    assert_eq!(place.turn(&id, "still there").completed().text(), "Still here.");
-    place.end();
-}
-
-/// After any death the next message goes on with the same conversation.
-fn assert_goes_on(place: &Place, id: &str) {
-    let turn = place.last_turn(id);
-    assert_eq!(turn.outcome(), "interrupted", "{turn:?}");
-    let before = place.client().session(id)["provider_session_id"].clone();
-    assert_eq!(place.turn(id, "still there").completed().text(), "Still here.");
-    let log = place.client().log(id);
-    let ready = of_kind(&log, "session_ready");
-    let last = &ready.last().unwrap()["data"];
-    assert_eq!((&last["resumed"], &last["provider_session_id"]), (&json!(true), &before), "{last}");
-    let heard = super::last_conversation(place);
-    assert_eq!(heard.matches("still there").count(), 2, "it remembers: {heard}");
-}
-
-/// A session that was told one thing and is in the middle of the next.
-fn talking() -> (Place, String) {
-    let (place, id) = session(TALK);
-    place.turn(&id, "still there").completed();
-    place.say(&id, "talk");
-    place.until(&id, "some text", |event| event["type"] == "delta" && event["data"]["text"] == "I");
-    (place, id)
-}
-
-#[test]
-fn the_server_is_killed() {
-    let (place, id) = talking();
-    place.kill_agents();
-    place.client().until_idle(&id);
-    assert_eq!(place.last_turn(&id).only("error")["code"], "agent_exited");
-    assert_goes_on(&place, &id);
-    place.end();
-}
-
-#[test]
-fn the_daemon_is_killed() {
-    let (mut place, id) = talking();
-    place.daemon.kill();
-    eventually("its agent is gone", || place.agents().is_empty().then_some(()));
-    place.daemon.again();
-    place.client().until_idle(&id);
-    assert_goes_on(&place, &id);
-    place.end();
-}
-
-#[test]
-fn both_are_killed() {
-    let (mut place, id) = talking();
-    place.kill_agents();
-    place.daemon.kill();
-    eventually("its agent is gone", || place.agents().is_empty().then_some(()));
-    place.daemon.again();
-    place.client().until_idle(&id);
-    assert_goes_on(&place, &id);
     place.end();
 }
 
@@ -196,7 +82,7 @@ fn ten_sessions_lose_their_server_and_go_on() {
         assert!(error["fix"].is_string(), "{error}");
     }
     let said = place.doctor();
-    assert!(said.contains("agent_exited") && said.contains(ids.last().unwrap()), "{said}");
+    assert!(said.contains("agent_exited") && ids.iter().any(|id| said.contains(id)), "{said}");
     for id in &ids {
         place.say(id, "still there");
     }
@@ -259,7 +145,7 @@ fn strays(place: &Place) -> Vec<OsString> {
 fn a_sandbox_is_cleared_away_after_a_stop() {
     for runtime in ["codex", "codex-exec"] {
         let (place, id) = sandboxed(runtime);
-        stop(&place, &id);
+        place.stop(&id);
         // The command is ended after the turn.
         eventually("the sandbox is gone", || strays(&place).is_empty().then_some(()));
         assert_eq!(place.turn(&id, "still there").completed().text(), "Still here.");
