@@ -33,6 +33,11 @@ pub(crate) fn codex_program() -> PathBuf {
     program("codex/codex")
 }
 
+/// The oldest version that the daemon takes.
+pub(crate) fn oldest_codex_program() -> PathBuf {
+    program("codex-oldest/codex")
+}
+
 pub(crate) struct Model {
     runtime: Runtime,
     server: Option<Server>,
@@ -105,9 +110,13 @@ impl Place {
 
     /// With more settings of its provider, and of everything after it.
     pub(crate) fn codex_with(script: &str, more: &str) -> Self {
+        Self::codex_of(&codex_program(), script, more)
+    }
+
+    pub(crate) fn codex_of(program: &Path, script: &str, more: &str) -> Self {
         let model = Model::start(script);
         let url = model.server().url();
-        let config = format!("[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n", codex_program().display());
+        let config = format!("[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n", program.display());
         // Codex does not want its home below the folder for temporary files, which is where the tests have it.
         let place = Self::with(&config, &[("SCRIPTED_KEY", "dummy"), ("TMPDIR", "/var/tmp")], model);
         let settings = format!(

@@ -32,14 +32,24 @@ const AGENTS: &[Agent] = &[
         folder: "codex",
         package: "@openai/codex",
         version: if cfg!(target_arch = "aarch64") { "0.166.0-linux-arm64" } else { "0.166.0-linux-x64" },
-        program: if cfg!(target_arch = "aarch64") {
-            "vendor/aarch64-unknown-linux-musl/bin/codex"
-        } else {
-            "vendor/x86_64-unknown-linux-musl/bin/codex"
-        },
+        program: CODEX_PROGRAM,
+        link: "codex",
+    },
+    // The oldest one that the daemon takes.
+    Agent {
+        folder: "codex-oldest",
+        package: "@openai/codex",
+        version: if cfg!(target_arch = "aarch64") { "0.150.0-linux-arm64" } else { "0.150.0-linux-x64" },
+        program: CODEX_PROGRAM,
         link: "codex",
     },
 ];
+
+const CODEX_PROGRAM: &str = if cfg!(target_arch = "aarch64") {
+    "vendor/aarch64-unknown-linux-musl/bin/codex"
+} else {
+    "vendor/x86_64-unknown-linux-musl/bin/codex"
+};
 
 /// Installs what is missing, and says where everything is.
 pub(crate) fn install() -> Result<PathBuf> {

@@ -3,6 +3,7 @@
 mod asks;
 mod failures;
 mod history;
+mod oldest;
 mod stopping;
 mod talking;
 

@@ -49,8 +49,8 @@ pub use self::recorded::{RecordedCodex, RecordedExec};
 pub use self::router::{ClientId, Routed, Router};
 use super::Capabilities;
 
-/// The version that is driven: what is read here was seen on it. Older ones lack methods that are needed.
-pub const OLDEST: (u32, u32, u32) = (0, 166, 0);
+/// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too.
+pub const OLDEST: (u32, u32, u32) = (0, 150, 0);
 
 /// Parameters of a session that only Codex understands.
 pub const PARAMS: &[&str] = &[

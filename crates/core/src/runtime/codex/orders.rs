@@ -112,6 +112,7 @@ impl CodexProtocol {
 
     fn roll_back(&mut self, order: &RollbackOrder, out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
+        self.taking_back = order.turn_ids.len();
         let known = order.turn_ids.first().and_then(|first| self.turn_names.iter().find(|(id, _)| id == first));
         match known.map(|(_, name)| name.clone()) {
             Some(name) => self.revert(&name, out),
@@ -177,7 +178,16 @@ impl CodexProtocol {
         self.call("thread/revert", params, Call::Revert, out);
     }
 
-    pub(super) fn reverted(&mut self, result: Result<(), jsonrpc::Error>, out: &mut Output) {
+    /// Older versions cannot revert every thread, and the oldest none; they count turns from the end instead.
+    pub(super) fn not_reverted(&mut self, error: jsonrpc::Error, out: &mut Output) {
+        if error.message.contains("unknown variant") || error.message.contains("paginated threads") {
+            let params = json!({ "threadId": self.thread, "numTurns": self.taking_back });
+            return self.call("thread/rollback", params, Call::Rollback, out);
+        }
+        self.rolled_back(Err(error), out);
+    }
+
+    pub(super) fn rolled_back(&mut self, result: Result<(), jsonrpc::Error>, out: &mut Output) {
         match result {
             Ok(()) => {
                 self.turn_names.clear();

@@ -38,6 +38,7 @@ pub(super) enum Call {
         oldest: Option<String>,
     },
     Revert,
+    Rollback,
     ReadThread {
         thread_id: String,
     },
@@ -71,6 +72,8 @@ pub struct CodexProtocol {
     pub(super) model: Option<String>,
     pub(super) turn: Option<Turn>,
     pub(super) turn_names: Vec<(TurnId, String)>,
+    /// How many turns a rollback is to take back.
+    pub(super) taking_back: usize,
     pub(super) main: Work,
     pub(super) family: Family,
     pub(super) asks: Asks,
@@ -98,6 +101,7 @@ impl Default for CodexProtocol {
             model: None,
             turn: None,
             turn_names: Vec::new(),
+            taking_back: 0,
             main: Work::default(),
             family: Family::default(),
             asks: Asks::default(),
@@ -196,7 +200,11 @@ impl CodexProtocol {
                 let page = page.and_then(|page| serde_json::from_str::<Page>(page).map_err(|error| error.to_string()));
                 self.turns_listed(page, to, oldest, out);
             }
-            Call::Revert => self.reverted(result.map(|_| ()), out),
+            Call::Revert => match result {
+                Ok(_) => self.rolled_back(Ok(()), out),
+                Err(error) => self.not_reverted(error, out),
+            },
+            Call::Rollback => self.rolled_back(result.map(|_| ()), out),
             Call::ReadThread { thread_id } => {
                 let given = result.ok().and_then(|result| serde_json::from_str::<ThreadGiven>(result).ok());
                 let thread = given.map(|given| given.thread).unwrap_or_default();

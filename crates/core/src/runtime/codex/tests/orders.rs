@@ -275,7 +275,9 @@ fn turns_are_taken_back() {
     assert_eq!(bench.last("thread/turns/list")["params"]["cursor"], "more");
     bench.reply("thread/turns/list", &json!({ "data": [{ "id": "u4" }, { "id": "u1" }] }));
     assert_eq!(bench.last("thread/revert")["params"]["beforeTurnId"], "u4");
-    bench.refuse("thread/revert", "no");
+    bench.refuse("thread/revert", "thread/revert only supports paginated threads");
+    assert_eq!(bench.last("thread/rollback")["params"], json!({ "threadId": "t", "numTurns": 2 }));
+    bench.refuse("thread/rollback", "no");
     assert!(bench.has(|report| matches!(report, Report::RollbackRefused { reason } if reason == "no")));
 }
 
