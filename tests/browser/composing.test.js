@@ -89,10 +89,15 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
     { name: 'compact', description: 'Make the history smaller' },
   ]
   const page = await openPage()
-  // The first answer is one of an agent with commands; the mock has none.
+  // The first answer is one of an agent with commands; the mock has none, so its own must wait until they were used.
   let first = true
-  await page.route('**/api/sessions/slash/view/stream*', (route) => {
-    if (!first) return route.continue()
+  let used
+  const afterwards = new Promise((resolve) => (used = resolve))
+  await page.route('**/api/sessions/slash/view/stream*', async (route) => {
+    if (!first) {
+      await afterwards
+      return route.continue()
+    }
     first = false
     return route.fulfill({ contentType: 'text/event-stream', body: `id: ${view.seq}\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n` })
   })
@@ -112,6 +117,7 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
   await page.keyboard.press('Enter')
   await eventually('the command is written out', async () => (await composer(page).inputValue()) === '/review ')
   await menu.waitFor({ state: 'detached' })
+  used()
   await page.keyboard.type('src/loom.rs')
   await page.keyboard.press('Enter')
   await conversation(page).getByText('/review src/loom.rs').first().waitFor()
