@@ -1,20 +1,9 @@
-//! Turns that are stopped, agents and daemons that die.
+//! A tool that is stopped, and an agent that rests. What every agent does in the same way is in `both`.
 
 use serde_json::json;
 
 use crate::place::Place;
 use crate::support::{eventually, of_kind, processes_of};
-
-const TALK: &str = r#"
-    [[reply]]
-    when = { user = "talk" }
-    always = true
-    step = [{ text = "I talk and I" }, { wait_for = "end" }, { text = " talk." }]
-    [[reply]]
-    when = { user = "still there" }
-    always = true
-    step = [{ text = "Still here." }]
-"#;
 
 #[test]
 fn during_a_tool() {
@@ -43,7 +32,8 @@ fn during_a_tool() {
 
 #[test]
 fn an_agent_without_work_ends_and_comes_back() {
-    let mut place = Place::claude_with(TALK, "idle_seconds = 0", &[]);
+    let mut place =
+        Place::claude_with("[[reply]]\nalways = true\nstep = [{ text = \"Still here.\" }]", "idle_seconds = 0", &[]);
     let id = place.session("claude", json!({}));
     place.turn(&id, "still there").completed();
     eventually("the agent ends", || processes_of(&id).is_empty().then_some(()));

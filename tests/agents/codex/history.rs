@@ -1,4 +1,4 @@
-//! Forks, rollbacks, compaction, threads that Codex has stored and threads that are no longer there.
+//! Rollbacks, threads that Codex has stored, and threads that are no longer there. What every agent does in the same way is in `both`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Turns that are stopped, servers and daemons that die.
+//! Commands that are stopped, servers that die, what a sandbox leaves behind. What every agent does in the same way is in `both`.
 
 use std::ffi::OsString;
 

@@ -194,13 +194,7 @@ pub(super) async fn answer(
     answer: Answer,
     by: String,
 ) -> Result<Json<Resolved>, Problem> {
-    match app.sessions.wish(id, Command { by, wish: Wish::Answer { ask_id, answer } }).await? {
-        Reply::Resolved { seq } => Ok(Json(Resolved { resolved: true, seq })),
-        Reply::Accepted(_)
-        | Reply::Stopped { .. }
-        | Reply::Done
-        | Reply::Queue(_)
-        | Reply::State { .. }
-        | Reply::Noted { .. } => Ok(Json(Resolved { resolved: false, seq: Seq::ZERO })),
-    }
+    let reply = app.sessions.wish(id, Command { by, wish: Wish::Answer { ask_id, answer } }).await?;
+    let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("an answer")) };
+    Ok(Json(Resolved { resolved: true, seq }))
 }

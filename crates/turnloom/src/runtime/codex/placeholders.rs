@@ -15,17 +15,17 @@ pub(super) struct Placeholders {
 
 impl Placeholders {
     pub(super) fn missing_in(workspace: &Path) -> Self {
-        Self::missing_in_all(&[workspace])
+        Self::missing_in_all([workspace])
     }
 
     /// In the folders for temporary files, where a sandbox lets everybody write.
     pub(super) fn missing_in_common(environment: &Environment) -> Self {
         let own = environment.path("TMPDIR");
-        Self::missing_in_all(&[Path::new("/tmp"), own.as_deref().unwrap_or(Path::new("/tmp"))])
+        Self::missing_in_all([Some(Path::new("/tmp")), own.as_deref()].into_iter().flatten())
     }
 
-    fn missing_in_all(folders: &[&Path]) -> Self {
-        let paths = folders.iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
+    fn missing_in_all<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
+        let paths = folders.into_iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
         Self { missing: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
     }
 
