@@ -19,6 +19,9 @@ mod tests;
 /// How long the name of what was pressed may be.
 const MAX_ACTION_BYTES: usize = 256;
 
+/// How much may be done in components while the agent is on its way.
+const MAX_UNHEARD: usize = 100;
+
 impl Machine {
     /// A patch that leaves everything as it is is granted and writes nothing; that is also how the state is read.
     pub(super) fn patch_state(&mut self, patch: Value, by: String, at: Timestamp, out: &mut Output) -> Verdict {
@@ -47,6 +50,11 @@ impl Machine {
         }
         if action.is_empty() || action.len() > MAX_ACTION_BYTES {
             return Err(Refusal::Invalid(format!("`action` has 1 to {MAX_ACTION_BYTES} bytes")));
+        }
+        if self.unheard.len() >= MAX_UNHEARD {
+            return Err(Refusal::Invalid(format!(
+                "the agent has {MAX_UNHEARD} callbacks to hear; wait until it is there"
+            )));
         }
         let seq = self.emit(at, out, ComponentCallback { component_id, action, payload, by });
         match self.agent {
