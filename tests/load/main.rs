@@ -85,3 +85,31 @@ fn a_follower_that_does_not_read_gets_everything_when_it_does() {
         }
     }
 }
+
+#[test]
+fn a_crowd_that_writes_at_once_is_served() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    let patch = |patch: &serde_json::Value| {
+        let headers = [("content-type", "application/json-patch+json")];
+        client.request("PATCH", "/api/sessions/s/state", &headers, patch.to_string().as_bytes())
+    };
+    assert_eq!(patch(&json!([{ "op": "add", "path": "/rows", "value": [] }])).status, 200);
+    // Several times what may lie before a session.
+    let all_here = std::sync::Barrier::new(400);
+    std::thread::scope(|scope| {
+        for row in 0..400 {
+            let (patch, all_here) = (&patch, &all_here);
+            scope.spawn(move || {
+                all_here.wait();
+                let answer = patch(&json!([{ "op": "add", "path": "/rows/-", "value": row }]));
+                assert_eq!(answer.status, 200, "{}", answer.body);
+            });
+        }
+    });
+    let state = client.get("/api/sessions/s/state").json();
+    let mut rows: Vec<_> = state["state"]["rows"].as_array().unwrap().iter().map(|row| row.as_u64().unwrap()).collect();
+    rows.sort_unstable();
+    assert!(rows.into_iter().eq(0..400), "{state}");
+}

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,8 +27,11 @@ use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
 use crate::runtime::{News, Runtimes, Workshop};
 
-/// Wishes that may wait for one session. More than this at once is a client gone wrong, and it is told so.
+/// Wishes that may lie before one session. Whoever comes while there is no room waits outside, in order.
 const MAX_WAITING_WISHES: usize = 64;
+
+/// How long they wait there: a crowd that comes back after a cut is served, a session that does not get on says so.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sessions that go to rest before freed memory is given back, while others are awake.
 const DEPARTURES_PER_TIDYING: usize = 256;
@@ -152,10 +156,10 @@ impl Sessions {
         loop {
             let actor = self.wake(id).await?;
             let (answer, outcome) = oneshot::channel();
-            match actor.try_send(Request { command, answer }) {
+            match actor.send_timeout(Request { command, answer }, PATIENCE).await {
                 Ok(()) => {}
-                Err(mpsc::error::TrySendError::Full(_)) => return Err(Error::Overloaded),
-                Err(mpsc::error::TrySendError::Closed(request)) => {
+                Err(SendTimeoutError::Timeout(_)) => return Err(Error::Overloaded),
+                Err(SendTimeoutError::Closed(request)) => {
                     // It left between our look and our knock.
                     command = request.command;
                     self.forget(id, &actor);
