@@ -375,7 +375,12 @@ async fn nothing_survives_a_killed_daemon() {
     // In bad surroundings, which it must not pass on.
     let mut launch = sh("trap '' INT USR1; exec 9</dev/null; exec \"$TEST\" --exact acts_as_daemon --nocapture");
     launch.env.push(("TEST".into(), std::env::current_exe().unwrap().into()));
-    launch.env.push((ACT_AS_DAEMON.into(), "1".into()));
+    let folders = tempfile::tempdir().unwrap();
+    let path = |name: &str| folders.path().join(name);
+    for name in ["early", "late", "forgotten", "used/by somebody"] {
+        std::fs::create_dir_all(path(name)).unwrap();
+    }
+    launch.env.push((ACT_AS_DAEMON.into(), folders.path().into()));
     let mut daemon = spawner().spawn(launch).await.unwrap();
     let report = loop {
         let lines = next_lines(&mut daemon.output).await;
@@ -392,20 +397,25 @@ async fn nothing_survives_a_killed_daemon() {
     for witness in witnesses {
         witness.ended().await;
     }
+    assert!(!path("early").exists() && !path("late").exists(), "nor does what was watched");
+    assert!(path("forgotten").exists() && path("used/by somebody").exists());
 }
 
 /// Not a test but the daemon of the one above.
 #[tokio::test]
 async fn acts_as_daemon() {
-    if std::env::var_os(ACT_AS_DAEMON).is_none() {
-        return;
-    }
+    let Some(folders) = std::env::var_os(ACT_AS_DAEMON) else { return };
+    let folder = |name: &str| vec![PathBuf::from(&folders).join(name)];
     // It was itself started by a daemon, so it carries cookies; a sweep spares whoever makes it.
     let own = Instance::trusted(std::env::var("TURNLOOM_DAEMON").unwrap());
     assert_eq!(sweep_daemon(&own), Swept::Clean);
 
     let spawner = spawner();
+    // Before there is a guard, and after.
+    let _early = [spawner.watch(folder("early")).await, spawner.watch(folder("used")).await];
     check_surroundings(&spawner).await;
+    let _late = spawner.watch(folder("late")).await;
+    drop([spawner.watch(folder("late")).await, spawner.watch(folder("forgotten")).await]);
     let mut agent = spawner.spawn(sh(&format!("{ESCAPE}; cat"))).await.unwrap();
     let [escaped] = next_lines(&mut agent.output).await.try_into().unwrap();
     let guard = guard_of(spawner.instance().as_str()).unwrap();

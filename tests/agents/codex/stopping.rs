@@ -175,3 +175,17 @@ fn a_sandbox_is_cleared_away_when_the_daemon_ends() {
         place.end();
     }
 }
+
+#[test]
+fn a_sandbox_is_cleared_away_when_the_daemon_is_killed() {
+    for runtime in ["codex", "codex-exec"] {
+        let (mut place, id) = sandboxed(runtime);
+        place.daemon.kill();
+        // Its guard does it, whether or not there is ever another daemon.
+        eventually("the sandbox is gone", || strays(&place).is_empty().then_some(()));
+        place.daemon.again();
+        place.client().until_idle(&id);
+        place.turn(&id, "still there").completed();
+        place.end();
+    }
+}

@@ -9,7 +9,7 @@
 //! | what happens | what ends the rest |
 //! |---|---|
 //! | the agent exits, or is killed, or its [`Handle`] is dropped | SIGKILL to its group, then the [`sweep`] for what left the group |
-//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] sweeps up what they had started |
+//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] sweeps up what they had started, and the folders that are [`Watched`] |
 //! | the daemon and the guard are both killed | [`sweep::sweep_daemon`] when a daemon starts again |
 //!
 //! # Limits
@@ -39,7 +39,7 @@ pub use agent::{Agent, Exit, Handle};
 pub use in_process::InProcess;
 pub use input::Input;
 pub use lines::{Line, Lines};
-pub use spawn::Spawner;
+pub use spawn::{Spawner, Watched};
 
 /// The longest line that is kept whole, unless configured otherwise.
 pub const DEFAULT_LINE_LIMIT: usize = 16 * 1024 * 1024;

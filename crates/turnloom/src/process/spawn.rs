@@ -5,7 +5,8 @@
 
 mod child;
 
-use std::io;
+use std::collections::HashMap;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,9 +24,10 @@ use tokio_util::task::TaskTracker;
 
 use self::child::{Role, prepare};
 use super::agent::Supervision;
+use super::guard::{self, Word};
 use super::supervise::{Alive, Program, Supervisor};
 use super::sweep::Sweeper;
-use super::{Agent, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE, guard};
+use super::{Agent, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE};
 
 /// A start takes some milliseconds; whoever comes when this many wait may wait for a place too.
 const QUEUE: usize = 64;
@@ -40,11 +42,40 @@ pub struct Spawner {
 }
 
 #[derive(Debug)]
-struct Request {
-    launch: Launch,
-    /// Comes with the request and goes to its program's supervisor, so that the thread itself does not keep its queue open.
-    spawner: Spawner,
-    answer: oneshot::Sender<Result<Agent, Error>>,
+enum Request {
+    Start {
+        launch: Launch,
+        /// Comes with the request and goes to its program's supervisor, so that the thread itself does not keep its queue open.
+        spawner: Spawner,
+        answer: oneshot::Sender<Result<Agent, Error>>,
+    },
+    Watch {
+        folders: Arc<[PathBuf]>,
+        answer: oneshot::Sender<()>,
+    },
+    Forget {
+        folders: Arc<[PathBuf]>,
+    },
+}
+
+/// Folders that must not stay behind: should the daemon be killed, its guard removes those that are empty. They are forgotten when this is dropped.
+#[derive(Debug)]
+pub struct Watched {
+    folders: Arc<[PathBuf]>,
+    requests: mpsc::Sender<Request>,
+}
+
+impl Watched {
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // Where the queue is full they stay watched until the daemon ends. Only what is empty is ever removed.
+        drop(self.requests.try_send(Request::Forget { folders: self.folders.clone() }));
+    }
 }
 
 impl Spawner {
@@ -53,8 +84,8 @@ impl Spawner {
         let instance = Instance::random();
         let sweeper = Sweeper::start(instance.clone())?;
         let (requests, queue) = mpsc::channel(QUEUE);
-        let worker =
-            Worker { guard: Guard { program: guard, running: None }, instance: instance.clone(), tracker, runtime };
+        let guard = Guard { program: guard, running: None, watched: HashMap::new() };
+        let worker = Worker { guard, instance: instance.clone(), tracker, runtime };
         thread::Builder::new().name("spawner".to_owned()).spawn(move || worker.serve(queue))?;
         Ok(Self { requests, sweeper, instance, alive: Arc::default() })
     }
@@ -62,9 +93,19 @@ impl Spawner {
     /// Starts a program. When the caller does not wait for the answer, the program is ended again.
     pub async fn spawn(&self, launch: Launch) -> Result<Agent, Error> {
         let (answer, started) = oneshot::channel();
-        let request = Request { launch, spawner: self.clone(), answer };
+        let request = Request::Start { launch, spawner: self.clone(), answer };
         self.requests.send(request).await.map_err(|_| Error::SpawnerEnded)?;
         started.await.map_err(|_| Error::SpawnerEnded)?
+    }
+
+    /// Has folders watched. When this returns, they are.
+    pub async fn watch(&self, folders: Vec<PathBuf>) -> Watched {
+        let watched = Watched { folders: folders.into(), requests: self.requests.clone() };
+        let (answer, told) = oneshot::channel();
+        if self.requests.send(Request::Watch { folders: watched.folders.clone(), answer }).await.is_ok() {
+            let _ = told.await;
+        }
+        watched
     }
 
     /// This run of the daemon. Write it down: after a crash, [`sweep_daemon`](super::sweep::sweep_daemon) clears up after it.
@@ -92,9 +133,16 @@ struct Worker {
 
 impl Worker {
     fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
-        while let Some(Request { launch, spawner, answer }) = queue.blocking_recv() {
-            // An agent that nobody waits for is dropped with the answer, and that ends it.
-            drop(answer.send(self.start(launch, spawner)));
+        while let Some(request) = queue.blocking_recv() {
+            match request {
+                // An agent that nobody waits for is dropped with the answer, and that ends it.
+                Request::Start { launch, spawner, answer } => drop(answer.send(self.start(launch, spawner))),
+                Request::Watch { folders, answer } => {
+                    folders.iter().for_each(|folder| self.guard.watch(folder));
+                    let _ = answer.send(());
+                }
+                Request::Forget { folders } => folders.iter().for_each(|folder| self.guard.forget(folder)),
+            }
         }
         self.guard.dismiss();
     }
@@ -135,6 +183,8 @@ struct Guard {
     program: PathBuf,
     /// Its stdin is the pipe whose end tells it that the daemon is gone.
     running: Option<Child>,
+    /// By how many.
+    watched: HashMap<PathBuf, usize>,
 }
 
 impl Guard {
@@ -146,7 +196,35 @@ impl Guard {
         }
         let started = guard_command(&self.program, instance).spawn();
         self.running = Some(started.map_err(|source| Error::Guard { program: self.program.clone(), source })?);
+        let folders: Vec<PathBuf> = self.watched.keys().cloned().collect();
+        for folder in folders {
+            self.tell(Word::Watch, &folder);
+        }
         Ok(())
+    }
+
+    fn watch(&mut self, folder: &Path) {
+        let by = self.watched.entry(folder.to_owned()).or_default();
+        *by += 1;
+        if *by == 1 {
+            self.tell(Word::Watch, folder);
+        }
+    }
+
+    fn forget(&mut self, folder: &Path) {
+        let Some(by) = self.watched.get_mut(folder) else { return };
+        *by -= 1;
+        if *by == 0 {
+            self.watched.remove(folder);
+            self.tell(Word::Forget, folder);
+        }
+    }
+
+    /// One that is not there is told when it starts. It reads at once, so nobody waits here.
+    fn tell(&mut self, word: Word, folder: &Path) {
+        if let Some(stdin) = self.running.as_mut().and_then(|running| running.stdin.as_mut()) {
+            drop(stdin.write_all(&guard::tell(word, folder)));
+        }
     }
 
     fn dismiss(self) {

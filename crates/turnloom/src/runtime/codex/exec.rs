@@ -135,7 +135,10 @@ impl Runner {
             session: self.session.clone(),
             line_limit: self.line_limit,
         };
-        let placeholders = [Placeholders::missing_in(&self.cwd), Placeholders::missing_in_common(&self.environment)];
+        let placeholders = [
+            Placeholders::missing_in(&self.cwd, &self.spawner).await,
+            Placeholders::missing_in_common(&self.environment, &self.spawner).await,
+        ];
         let mut agent = match self.spawner.spawn(launch).await {
             Ok(agent) => agent,
             Err(error) => {

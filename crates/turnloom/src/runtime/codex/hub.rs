@@ -2,6 +2,7 @@
 //! process whose pipe ends here. The router decides who hears what; this moves the lines.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -12,7 +13,7 @@ use turnloom_core::runtime;
 use turnloom_core::runtime::codex::{ClientId, Routed, Router};
 
 use super::placeholders::Placeholders;
-use crate::process::{Agent, InProcess, Line};
+use crate::process::{Agent, InProcess, Line, Spawner};
 use crate::runtime::{Workshop, describe};
 
 /// What may wait for the hub; a client that writes faster waits for a place.
@@ -54,6 +55,7 @@ impl Hub {
             clients: HashMap::new(),
             workspaces: HashMap::new(),
             common,
+            spawner: workshop.spawner.clone(),
             idle: Duration::from_secs(idle_seconds.max(1).into()),
             closing: workshop.closing.clone(),
         };
@@ -138,6 +140,7 @@ struct Task {
     workspaces: HashMap<String, Placeholders>,
     /// Outside all workspaces.
     common: Placeholders,
+    spawner: Spawner,
     /// How long it is kept without anybody.
     idle: Duration,
     /// The daemon ends.
@@ -252,7 +255,10 @@ impl Task {
             tracing::warn!(%reason, "a line of codex could not be read");
         }
         for cwd in routed.entered {
-            self.workspaces.entry(cwd).or_insert_with_key(|cwd| Placeholders::missing_in(cwd.as_ref()));
+            if let Entry::Vacant(entry) = self.workspaces.entry(cwd) {
+                let placeholders = Placeholders::missing_in(entry.key().as_ref(), &self.spawner).await;
+                entry.insert(placeholders);
+            }
         }
         for cwd in routed.deserted {
             if let Some(placeholders) = self.workspaces.get(&cwd) {

@@ -101,7 +101,7 @@ impl Codex {
         workshop: &Workshop,
     ) -> Result<Hub, StartFailure> {
         let (program, _) = self.installed.check(&environment, workshop).await?;
-        let common = Placeholders::missing_in_common(&environment);
+        let common = Placeholders::missing_in_common(&environment, &workshop.spawner).await;
         let mut args = vec!["app-server".into()];
         args.extend(SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
         let launch = Launch {

@@ -3,37 +3,40 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::process::{Spawner, Watched};
 use crate::runtime::program::Environment;
 
 const NAMES: [&str; 4] = [".git", ".codex", ".agents", ".aws"];
 
-/// Those that were not there before Codex came.
+/// Those that were not there before Codex came. Should the daemon be killed, its guard removes them.
 #[derive(Debug)]
-pub(super) struct Placeholders {
-    missing: Vec<PathBuf>,
-}
+pub(super) struct Placeholders(Watched);
 
 impl Placeholders {
-    pub(super) fn missing_in(workspace: &Path) -> Self {
-        Self::missing_in_all([workspace])
+    pub(super) async fn missing_in(workspace: &Path, spawner: &Spawner) -> Self {
+        Self(spawner.watch(missing([workspace])).await)
     }
 
     /// In the folders for temporary files, where a sandbox lets everybody write.
-    pub(super) fn missing_in_common(environment: &Environment) -> Self {
+    pub(super) async fn missing_in_common(environment: &Environment, spawner: &Spawner) -> Self {
         let own = environment.path("TMPDIR");
-        Self::missing_in_all([Some(Path::new("/tmp")), own.as_deref()].into_iter().flatten())
+        Self(spawner.watch(missing([Some(Path::new("/tmp")), own.as_deref()].into_iter().flatten())).await)
     }
 
-    fn missing_in_all<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
-        let paths = folders.into_iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
-        Self { missing: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
-    }
-
-    /// Removes them. What has something in it is not a placeholder, and stays.
     pub(super) fn remove(&self) {
-        for path in &self.missing {
-            drop(std::fs::remove_dir(path));
-        }
+        remove_empty(self.0.folders());
+    }
+}
+
+fn missing<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let paths = folders.into_iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
+    paths.filter(|path| path.symlink_metadata().is_err()).collect()
+}
+
+/// What has something in it is not a placeholder, and stays.
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders {
+        drop(std::fs::remove_dir(folder));
     }
 }
 
@@ -41,17 +44,17 @@ impl Placeholders {
 mod tests {
     use std::fs;
 
-    use super::Placeholders;
+    use super::{missing, remove_empty};
 
     #[test]
     fn only_what_is_empty_and_new_is_removed() {
         let workspace = tempfile::tempdir().unwrap();
         let path = |name: &str| workspace.path().join(name);
         fs::create_dir(path(".agents")).unwrap();
-        let placeholders = Placeholders::missing_in(workspace.path());
+        let placeholders = missing([workspace.path()]);
         fs::create_dir(path(".git")).unwrap();
         fs::create_dir_all(path(".codex/agents")).unwrap();
-        placeholders.remove();
+        remove_empty(&placeholders);
         assert!(path(".agents").exists(), "it was there before");
         assert!(path(".codex").exists(), "somebody uses it");
         assert!(!path(".git").exists());
