@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -138,7 +139,12 @@ fn is_allowed(expression: &str) -> bool {
 
 /// Where the workspace is, whatever directory the command was typed in.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        // Cargo says it to whoever it runs. What was known when this was compiled may have been another checkout with the same target directory.
+        let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        Path::new(&package).parent().unwrap_or(Path::new(".")).to_owned()
+    })
 }
 
 #[cfg(test)]
