@@ -290,7 +290,7 @@ impl Machine {
         let rejected = Steer { message_id, state: SteerState::Rejected, reason: Some(reason), ..Steer::default() };
         self.emit(at, out, rejected);
         // Accepted is accepted: it gets a turn of its own.
-        self.enqueue(at, out, steer, super::machine::Place::First);
+        self.enqueue(at, out, steer, super::turn::Place::First);
         self.refused += 1;
         self.proceed(at, out);
     }

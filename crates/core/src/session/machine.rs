@@ -1,18 +1,19 @@
-//! The machine itself: its inputs, its effects, and how a turn begins and ends. What clients wish is in `wishes`, what agents say in `agent`.
+//! The machine itself: its inputs, its effects, and how facts are made. How a turn begins and ends is in `turn`, what clients wish in `wishes`, what
+//! agents say in `agent`.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::open::Scope;
-use super::state::{Branch, Queued, State};
+use super::state::State;
 use crate::blob::{self, Blob};
-use crate::command::{self, Callback, Command, Receipt, Reply};
+use crate::command::{self, Callback, Command};
 use crate::event::{
-    Activity, Delta, Done, Envelope, Event, Failure, Origin, Outcome, QueueAdded, QueueChanged, QueueState,
-    SessionReady, Status, Steer, SteerState, TurnStarted, UserMessage,
+    Activity, Delta, Done, Envelope, Event, Origin, Outcome, QueueChanged, SessionReady, Status, TurnStarted,
+    UserMessage,
 };
-use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
+use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
 use crate::runtime::{
     Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
 };
@@ -402,178 +403,4 @@ impl Machine {
     pub(super) fn turn_of(&self, owner: Option<&SubagentId>) -> Option<TurnId> {
         self.state.turn.clone().filter(|_| !self.state.open.in_background(owner))
     }
-
-    // ---- turns ----
-
-    pub(super) fn busy(&self) -> bool {
-        self.state.turn.is_some() || self.errand.is_some()
-    }
-
-    /// Begins a turn and, if the agent is there, tells it.
-    pub(super) fn begin_turn(
-        &mut self,
-        at: Timestamp,
-        out: &mut Output,
-        messages: Vec<Queued>,
-        origin: Origin,
-        work: Option<Work>,
-    ) {
-        let turn_id = TurnId::fresh(&mut self.setup.ids, at);
-        let message_ids = messages.iter().map(|message| message.message_id.clone()).collect();
-        let mut prompts = Vec::with_capacity(messages.len());
-        for Queued { message_id, content, origin, .. } in messages {
-            prompts.push(Prompt { message_id: message_id.clone(), content: content.clone() });
-            let message = UserMessage { message_id, content, origin };
-            self.emit_as(at, out, None, Some(turn_id.clone()), message.into());
-        }
-        self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
-        self.shown = None;
-        if origin == Origin::Agent {
-            return; // It speaks already.
-        }
-        self.show(at, out, Activity::Accepted, None);
-        self.undelivered = Some(work.unwrap_or(Work::Messages(prompts)));
-        self.deliver(at, out);
-    }
-
-    /// Hands the turn's work to the agent, starting it if need be.
-    pub(super) fn deliver(&mut self, at: Timestamp, out: &mut Output) {
-        match &mut self.agent {
-            Agent::Ready { idle_deadline } => *idle_deadline = None,
-            Agent::Absent => return self.start_agent(at, out),
-            Agent::Starting { .. } | Agent::Closing { .. } => return,
-        }
-        let (Some(turn_id), Some(work)) = (self.state.turn.clone(), self.undelivered.take()) else { return };
-        match work {
-            Work::Messages(messages) => {
-                self.show(at, out, Activity::Thinking, None);
-                out.order(Order::Prompt { turn_id: turn_id.clone(), messages });
-            }
-            Work::Compaction => {
-                self.show(at, out, Activity::Compacting, None);
-                out.order(Order::Compact { turn_id: turn_id.clone() });
-            }
-        }
-        for steer in &self.state.steers {
-            let message = Prompt { message_id: steer.message_id.clone(), content: steer.content.clone() };
-            out.order(Order::Steer { turn_id: turn_id.clone(), message });
-        }
-    }
-
-    pub(super) fn start_agent(&mut self, at: Timestamp, out: &mut Output) {
-        let wanted = match &self.errand {
-            Some((_, Errand::Resume(wanted))) => wanted.clone(),
-            Some((_, Errand::Rollback { .. })) | None => None,
-        };
-        // What was never said in a conversation is not stored by the agent, so there would be nothing to resume.
-        let own = self.state.provider_session_id.clone().filter(|_| self.state.conversed);
-        let (is_wanted, conversation) = (wanted.is_some(), wanted.or(own));
-        let beginning = match (conversation, &self.state.fork_of) {
-            (Some(provider_session_id), _) => Beginning::Resume { provider_session_id, wanted: is_wanted },
-            (None, Some(Branch { provider_session_id, at })) => {
-                Beginning::Fork { provider_session_id: provider_session_id.clone(), at: at.clone() }
-            }
-            (None, None) => Beginning::Fresh,
-        };
-        self.show(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
-        let text = |name: &str| self.setup.params.get(name).and_then(Value::as_str).map(str::to_owned);
-        out.effects.push(Effect::Start(Opening {
-            session_id: self.setup.session_id.clone(),
-            cwd: self.state.cwd.clone(),
-            model: self.state.model.clone(),
-            mode: self.state.mode.clone(),
-            system_prompt: text("system_prompt"),
-            beginning: beginning.clone(),
-            params: self.state.params(&self.setup.params),
-        }));
-        self.agent = Agent::Starting { beginning, deadline: at.plus_millis(self.setup.limits.start_ms) };
-    }
-
-    pub(super) fn finish_turn(
-        &mut self,
-        at: Timestamp,
-        out: &mut Output,
-        outcome: Outcome,
-        reason: Option<String>,
-        failure: Option<Failure>,
-        exit_code: Option<i32>,
-    ) {
-        if let Some(failure) = failure {
-            self.emit(at, out, failure);
-        }
-        let why = match outcome {
-            Outcome::Completed => "the turn ended",
-            Outcome::Stopped => "the turn was stopped",
-            Outcome::Interrupted => "the turn was interrupted",
-            Outcome::Failed => "the turn failed",
-        };
-        self.close(at, out, Scope::Turn, outcome, reason.as_deref().unwrap_or(why));
-        // The last one first, so that each goes to the front and their order stays.
-        for steer in std::mem::take(&mut self.state.steers).into_iter().rev() {
-            let returned =
-                Steer { message_id: steer.message_id.clone(), state: SteerState::Returned, ..Steer::default() };
-            self.emit(at, out, returned);
-            self.enqueue(at, out, Queued { state: QueueState::Returned, ..steer }, Place::First);
-        }
-        self.refused = 0;
-        let anchor = self.anchor.take();
-        self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason, anchor });
-        self.undelivered = None;
-        self.shown = None;
-        if let Some(stop) = self.stop.take() {
-            let stopped = outcome == Outcome::Stopped || outcome == Outcome::Interrupted;
-            stop.waiters.into_iter().for_each(|to| out.reply(to, Ok(Reply::Stopped { stopped })));
-            // An agent that was ended by force is on its way out.
-            if stop.step != Step::Asked && matches!(self.agent, Agent::Ready { .. }) {
-                self.agent = Agent::Closing { deadline: stop.deadline, step: stop.step };
-            }
-        }
-    }
-
-    pub(super) fn enqueue(&mut self, at: Timestamp, out: &mut Output, message: Queued, place: Place) {
-        let mut queue = self.state.queue_items();
-        let position = match place {
-            Place::First => self.refused.min(queue.len()),
-            Place::Last => queue.len(),
-        };
-        queue.insert(position, message.item());
-        let Queued { message_id, content, origin, .. } = message;
-        let added = QueueAdded { message_id, content, origin, position: position as u64 + 1 };
-        self.emit_as(at, out, None, None, QueueChanged { queue, added: Some(added) }.into());
-    }
-
-    /// Goes on with the queue, or lets the agent rest.
-    pub(super) fn proceed(&mut self, at: Timestamp, out: &mut Output) {
-        if self.busy() {
-            return;
-        }
-        let may_go_on = !self.shutting_down && !self.state.archived && !self.state.ended;
-        let next = self.state.queue.front().filter(|_| may_go_on && !self.paused).cloned();
-        if let Some(message) = next {
-            let queue = self.state.queue.iter().skip(1).map(Queued::item).collect();
-            self.emit_as(at, out, None, None, QueueChanged { queue, added: None }.into());
-            let origin = message.origin;
-            return self.begin_turn(at, out, vec![message], origin, None);
-        }
-        if matches!(self.agent, Agent::Ready { .. }) {
-            if !may_go_on {
-                return self.close_agent(at, out);
-            }
-            let rests = !self.state.open.has_background();
-            let deadline = at.plus_millis(self.setup.limits.idle_ms);
-            self.agent = Agent::Ready { idle_deadline: rests.then_some(deadline) };
-        }
-    }
-
-    pub(super) fn receipt(&self, message_id: &MessageId) -> Option<Receipt> {
-        self.state.receipts.get(message_id).cloned()
-    }
-}
-
-/// Where in the queue a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Before everything but what was refused before it: what was said into a turn keeps its order.
-    First,
-    Last,
 }

@@ -9,6 +9,7 @@ mod ending;
 mod machine;
 mod open;
 mod state;
+mod turn;
 mod wishes;
 
 #[cfg(any(test, feature = "simulation"))]

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::machine::{Agent, Errand, Machine, Output, Place, ReplyTo, Work};
+use super::machine::{Agent, Errand, Machine, Output, ReplyTo, Work};
 use super::state::Queued;
+use super::turn::Place;
 use crate::command::{
     AfterAnswer, Answer, Command, Files, Message, Outcome as Verdict, Receipt, Refusal, Reply, Update, When, Wish,
 };
