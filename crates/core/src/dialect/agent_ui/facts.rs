@@ -174,12 +174,12 @@ impl AgentUi {
             }
             Event::ArtifactCreated(created) => Self::artifact(envelope, created, out),
             Event::ArtifactUpdated(updated) => {
-                let mut wire = Self::product("artifact.changed", envelope, &updated.artifact_id, "ready");
+                let mut wire = Self::product("artifact.updated", envelope, &updated.artifact_id, "ready");
                 wire.artifact_read_ref = Some(read_ref(envelope, &updated.artifact_id));
                 Self::with(wire, json!({ "title": updated.title }), out);
             }
             Event::ArtifactVersion(version) => {
-                let mut wire = Self::product("artifact.changed", envelope, &version.artifact_id, "ready");
+                let mut wire = Self::product("artifact.version.created", envelope, &version.artifact_id, "ready");
                 wire.artifact_version_id = Some(version.version.to_string());
                 Self::with(wire, json!({ "version": version.version, "label": version.label }), out);
             }

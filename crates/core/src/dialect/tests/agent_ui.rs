@@ -127,6 +127,8 @@ fn every_event_is_valid_and_has_what_its_class_needs() {
         "context.compaction.started",
         "context.compaction.completed",
         "artifact.created",
+        "artifact.updated",
+        "artifact.version.created",
         "artifact.changed",
         "state.snapshot",
         "state.delta",
