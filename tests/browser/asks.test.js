@@ -14,6 +14,32 @@ workbench('a permission is given for an input that was edited', async (daemon, o
   await conversation(page).getByText('Done, with your rm -rf build/cache.').waitFor()
 })
 
+workbench('of several rules the one that was pressed is stored', async (daemon, openPage) => {
+  await daemon.session('rules')
+  await daemon.say('rules', 'permission')
+  const page = await openPage({ hash: session('rules') })
+  await page.getByRole('button', { name: /Always.*:\*\)/ }).click()
+  await conversation(page).getByText('Done, with your permission.').waitFor()
+  const { events } = await daemon.call('GET', '/api/sessions/rules/events?after=0&limit=100')
+  const asked = events.find((event) => event.type === 'permission_request').data
+  const settled = events.find((event) => event.type === 'permission_resolved').data
+  const rules = asked.options.filter((option) => option.reply === 'always').map((option) => option.rule)
+  assert.equal(rules.length, 2)
+  assert.deepEqual([settled.reply, settled.rule], ['always', rules[1]])
+})
+
+workbench('a permission is rejected and the turn ends with it', async (daemon, openPage) => {
+  await daemon.session('enough')
+  await daemon.say('enough', 'permission')
+  const page = await openPage({ hash: session('enough') })
+  await page.getByRole('button', { name: /^Reject/ }).click()
+  await page.getByRole('button', { name: 'Reject and stop' }).click()
+  await daemon.untilIdle('enough')
+  const { events } = await daemon.call('GET', '/api/sessions/enough/events?after=0&limit=100')
+  assert.equal(events.find((event) => event.type === 'permission_resolved').data.allowed, false)
+  assert.equal(events.findLast((event) => event.type === 'done').data.outcome, 'stopped')
+})
+
 workbench('a permission is rejected with a reason, by keyboard, and the agent hears it', async (daemon, openPage) => {
   await daemon.session('reject')
   const page = await openPage({ hash: session('reject') })

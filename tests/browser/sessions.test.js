@@ -72,8 +72,8 @@ workbench('on a phone the tabs are a list of choices', async (daemon, openPage) 
   await page.waitForURL(/#\/s\/right$/)
 })
 
-workbench('model and mode of a session are changed where they are shown', async (daemon, openPage) => {
-  await daemon.session('dial', { model: 'mock-1' })
+workbench('model, mode and settings of a session are changed where they are shown', async (daemon, openPage) => {
+  await daemon.session('dial', { model: 'mock-1', pace_ms: 3 })
   const page = await openPage({ hash: session('dial') })
   await page.getByRole('button', { name: 'Mock agent · mock-1' }).click()
   await page.getByLabel('Model', { exact: true }).fill('mock-2')
@@ -81,7 +81,18 @@ workbench('model and mode of a session are changed where they are shown', async 
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Mock agent · mock-2 · plan' }).waitFor()
   const known = await daemon.call('GET', '/api/sessions/dial')
-  assert.deepEqual([known.model, known.mode], ['mock-2', 'plan'])
+  assert.deepEqual([known.model, known.mode, known.settings], ['mock-2', 'plan', { pace_ms: 3 }])
+
+  await page.getByRole('button', { name: 'Mock agent · mock-2 · plan' }).click()
+  const pace = page.getByLabel('Pace ms')
+  assert.equal(await pace.inputValue(), '3')
+  await pace.fill('slowly')
+  await page.keyboard.press('Enter')
+  await page.getByText('must be a whole number').waitFor()
+  await pace.fill('5')
+  await page.keyboard.press('Enter')
+  await pace.waitFor({ state: 'detached' })
+  assert.deepEqual((await daemon.call('GET', '/api/sessions/dial')).settings, { pace_ms: 5 })
 })
 
 workbench('an archived session is brought back and resumed, or deleted for good after a question', async (daemon, openPage) => {

@@ -175,5 +175,8 @@ export const composer = (page) => page.getByLabel('Message', { exact: true })
 
 export async function send(page, text) {
   await composer(page).fill(text)
+  const said = (request) => request.method() === 'POST' && request.url().endsWith('/message')
+  const answered = Promise.race([page.waitForEvent('requestfinished', said), page.waitForEvent('requestfailed', said)])
   await composer(page).press('Enter')
+  await answered
 }

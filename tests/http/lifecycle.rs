@@ -1,6 +1,6 @@
 //! What one can do with a session.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Daemon, assert_lawful, eventually, kinds, of_kind, processes_of};
 
@@ -340,4 +340,36 @@ fn shutting_down_settles_what_runs() {
     let outcomes: Vec<_> = of_kind(&log, "done").iter().map(|done| done["data"]["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["interrupted", "completed"]);
     assert_lawful(&log);
+}
+
+#[test]
+fn settings_are_listed_changed_and_shown() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let agents = client.get("/api/agents").json();
+    let named = |id: &str| {
+        let agents = agents["agents"].as_array().unwrap();
+        agents.iter().find(|agent| agent["id"] == id).map(|agent| agent["settings"].clone()).unwrap()
+    };
+    assert_eq!(named("mock"), json!([{ "name": "pace_ms", "takes": "number" }]));
+    let sandboxes = ["read-only", "workspace-write", "danger-full-access"];
+    assert_eq!(named("codex")[1], json!({ "name": "sandbox", "takes": "choice", "choices": sandboxes }));
+
+    client.mock("s");
+    assert_eq!(client.session("s")["settings"], json!({ "pace_ms": 0 }), "as it was made");
+    let change = |value: Value| client.patch("/api/sessions/s", &json!({ "settings": { "pace_ms": value } }));
+    assert_eq!(change(json!(1)).json()["settings"], json!({ "pace_ms": 1 }));
+    let head = client.session("s")["head"].clone();
+    for wrong in [json!("fast"), json!(-1), Value::Null] {
+        change(wrong).is_problem(400, "invalid_request");
+    }
+    assert_eq!(client.session("s")["head"], head, "nothing was written");
+    assert_eq!(client.session("s")["settings"], json!({ "pace_ms": 1 }));
+    client.turn("s", "echo still here");
+
+    // What narrows an agent must be a word it knows, or somebody believes that it was narrowed.
+    let body = json!({ "runtime": "codex", "params": { "sandbox": "readonlyy" } });
+    let refused = client.post("/api/sessions", &body);
+    assert!(refused.body.contains("read-only, workspace-write"), "{}", refused.body);
+    refused.is_problem(400, "invalid_request");
 }

@@ -3,10 +3,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
+use crate::event::Part;
 use crate::id::{AskId, Seq, TurnId};
 use crate::time::Timestamp;
+
+/// How much of a message a queue shows, and a title that nobody has chosen.
+const FIRST_LINE_CHARS: usize = 120;
+
+/// The first line of what a message says: what a queue shows of it, and the title of a session that begins with it.
+pub(crate) fn first_line(content: &[Part]) -> String {
+    let text = content.iter().find_map(|part| match part {
+        Part::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        Part::Image { .. } => Some("an image"),
+        Part::File { path } => Some(path.as_str()),
+    });
+    text.unwrap_or_default().chars().take(FIRST_LINE_CHARS).collect()
+}
 
 /// What a session is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +62,9 @@ pub struct Summary {
     pub cwd: Option<String>,
     pub model: Option<String>,
     pub mode: Option<String>,
+    /// What of the runtime's own settings was changed since the session was made.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub settings: Map<String, Value>,
     pub provider_session_id: Option<String>,
     /// The turn that runs.
     pub turn: Option<TurnId>,

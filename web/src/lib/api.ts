@@ -59,7 +59,22 @@ export interface Receipt {
   queued: boolean
 }
 export type When = 'queue' | 'steer' | 'reject'
-export type PermissionAnswer = { reply: 'once' | 'always' | 'reject'; updated_input?: unknown; message?: string }
+export type PermissionAnswer = {
+  reply: 'once' | 'always' | 'reject'
+  rule?: string
+  updated_input?: unknown
+  message?: string
+  /** End the turn as well. */
+  stop?: boolean
+}
+
+/** What of a session may be changed. */
+export interface Changes {
+  title?: string
+  model?: string
+  mode?: string
+  settings?: Record<string, unknown>
+}
 
 export const api = {
   agents: () => request<{ agents: Agent[] }>('GET', '/api/agents'),
@@ -69,8 +84,7 @@ export const api = {
   session: (id: string) => request<Session>('GET', of(id)),
   create: (session_id: string, runtime: string, params: Record<string, string>) =>
     request<Session>('POST', '/api/sessions', { session_id, runtime, params }),
-  update: (id: string, fields: { title?: string; model?: string; mode?: string }) =>
-    request<Session>('PATCH', of(id), fields),
+  update: (id: string, fields: Changes) => request<Session>('PATCH', of(id), fields),
   archive: (id: string) => request<Session>('DELETE', of(id)),
   /** Removes it for good: what was said, and the files that belong to it. */
   purge: (id: string) => request<undefined>('DELETE', of(id) + query({ purge: 'true' })),

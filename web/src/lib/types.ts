@@ -26,11 +26,19 @@ export interface Session {
   cwd?: string
   model?: string
   mode?: string
+  settings?: Record<string, unknown>
   asks?: number
   queued?: number
   capabilities?: Partial<Capabilities>
   created_at: string
   updated_at: string
+}
+
+/** What may be changed while a session lives, besides its model and mode. */
+export interface Setting {
+  name: string
+  takes: 'choice' | 'choice_or_object' | 'text' | 'number'
+  choices?: string[]
 }
 
 export interface Agent {
@@ -39,6 +47,7 @@ export interface Agent {
   installed: boolean
   version?: string
   capabilities?: Partial<Capabilities>
+  settings?: Setting[]
   problem?: string
   fix?: string
 }

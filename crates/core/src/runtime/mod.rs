@@ -5,6 +5,7 @@ pub mod claude;
 pub mod codex;
 pub mod jsonrpc;
 pub mod mock;
+mod setting;
 pub mod shell;
 mod text;
 
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::setting::{Setting, Takes};
 pub use self::text::{StreamedText, Voice};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{

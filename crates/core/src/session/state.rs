@@ -11,10 +11,7 @@ use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
-use crate::summary::{Problem, SessionStatus, Summary};
-
-/// How much of a message a queue shows.
-const PREVIEW_CHARS: usize = 120;
+use crate::summary::{Problem, SessionStatus, Summary, first_line};
 
 #[derive(Debug, Default)]
 pub struct State {
@@ -190,7 +187,7 @@ impl State {
 
     fn apply_message(&mut self, message_id: &MessageId, turn_id: Option<&TurnId>, content: &[Part]) {
         if self.title.is_empty() {
-            self.title = preview(content);
+            self.title = first_line(content);
         }
         self.receipts.entry(message_id.clone()).or_insert_with(|| Receipt {
             accepted: true,
@@ -284,6 +281,7 @@ impl State {
             cwd: self.cwd.clone(),
             model: self.model.clone(),
             mode: self.mode.clone(),
+            settings: self.own_settings(),
             provider_session_id: self.provider_session_id.clone(),
             turn: self.turn.clone(),
             asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
@@ -297,6 +295,13 @@ impl State {
                 .is_some_and(|tools| !tools.is_empty()),
             at_rest: self.at_rest(),
         }
+    }
+
+    /// Without the tools of clients, which are no setting of the agent.
+    fn own_settings(&self) -> Map<String, Value> {
+        let is_tools = |name: &str| [client_tools::GIVEN, client_tools::OF_RUN].contains(&name);
+        let own = self.settings.iter().filter(|(name, _)| !is_tools(name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     pub fn is_archived(&self) -> bool {
@@ -348,16 +353,6 @@ impl State {
 
 impl Queued {
     pub(super) fn item(&self) -> QueueItem {
-        QueueItem { message_id: self.message_id.clone(), preview: preview(&self.content), state: self.state }
+        QueueItem { message_id: self.message_id.clone(), preview: first_line(&self.content), state: self.state }
     }
-}
-
-/// The first line of what a message says.
-fn preview(content: &[Part]) -> String {
-    let text = content.iter().find_map(|part| match part {
-        Part::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
-        Part::Image { .. } => Some("an image"),
-        Part::File { path } => Some(path.as_str()),
-    });
-    text.unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
 }

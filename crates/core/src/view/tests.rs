@@ -5,6 +5,7 @@ use super::tree::merge;
 use super::{Fold, Node, Op, Window};
 use crate::event::{Envelope, Event};
 use crate::id::{Seq, SessionId, SubagentId, TurnId};
+use crate::session::State;
 use crate::session::simulation::{self, VecLog};
 use crate::time::Timestamp;
 
@@ -248,9 +249,14 @@ fn check_cuts(log: &[Envelope], cuts: impl Iterator<Item = usize>) {
     let (mut fold, mut unheard) = (Fold::default(), Fold::default());
     let mut steps: Vec<Vec<Op>> = Vec::new();
     let mut snapshots = vec![fold.snapshot(&ALL)];
+    let mut state = State::default();
     for envelope in log {
         steps.push(fold.step(envelope));
-        snapshots.push(fold.snapshot(&ALL));
+        let snapshot = fold.snapshot(&ALL);
+        state.apply(envelope);
+        let title = snapshot["session"]["title"].as_str().unwrap_or_default();
+        assert_eq!(title, state.summary().title, "a session has one name, here and in a list");
+        snapshots.push(snapshot);
         unheard.skip(envelope);
     }
     assert_eq!(unheard.snapshot(&ALL), fold.snapshot(&ALL), "whether anybody listens makes no difference");

@@ -7,7 +7,7 @@ use turnloom_core::id::AskId;
 use turnloom_core::summary::AskKind;
 
 use super::Context;
-use super::answering::{self, Reply};
+use super::answering::{self, Permission, Reply};
 use super::asks::{self, SessionAsk};
 use super::connect::{self, path};
 use super::failure::Failure;
@@ -29,6 +29,9 @@ pub(super) struct Args {
     /// Allow it from now on
     #[arg(long, group = "what")]
     always: bool,
+    /// By which of the rules that the ask offers; the first, if not given
+    #[arg(long, value_name = "RULE", requires = "always")]
+    rule: Option<String>,
     /// Do not allow it, or do not answer
     #[arg(long, group = "what")]
     reject: bool,
@@ -94,14 +97,15 @@ fn reply(args: &Args, asked: Option<&SessionAsk>) -> Result<Reply> {
     };
     if args.once || args.always {
         fits(AskKind::Permission, if args.once { "--once" } else { "--always" })?;
-        return Ok(answering::permission(&ask_id, if args.once { "once" } else { "always" }, None));
+        let always = Permission::Always { rule: args.rule.as_deref() };
+        return Ok(answering::permission(&ask_id, if args.once { Permission::Once } else { always }));
     }
     if args.reject {
         if kind == Some(AskKind::Question) {
             return Ok(answering::reject_question(&ask_id));
         }
         fits(AskKind::Permission, "--reject")?;
-        return Ok(answering::permission(&ask_id, "reject", args.message.as_deref()));
+        return Ok(answering::permission(&ask_id, Permission::Reject { message: args.message.as_deref() }));
     }
     if let Some(value) = &args.value {
         fits(AskKind::Interrupt, "--value")?;

@@ -1,7 +1,7 @@
 //! Asks and their answers, as a person types them. Pure: what to ask next, what a line means, what the daemon is to be told.
 
 use serde_json::{Value, json};
-use turnloom_core::event::{Event, Question};
+use turnloom_core::event::{Event, PermissionReply, Question};
 use turnloom_core::id::AskId;
 
 use super::render::one_line;
@@ -17,7 +17,8 @@ pub(super) struct Interview {
 
 #[derive(Debug)]
 enum What {
-    Permission,
+    /// With the rules that `always` may store.
+    Permission(Vec<Option<String>>),
     Questions(Vec<Question>),
     Value,
 }
@@ -48,7 +49,10 @@ impl Interview {
             reason = "three types ask, and a new one could not be answered here anyway"
         )]
         let (ask_id, what) = match event {
-            Event::PermissionRequest(request) => (&request.ask_id, What::Permission),
+            Event::PermissionRequest(request) => {
+                let always = request.options.iter().filter(|option| option.reply == PermissionReply::Always);
+                (&request.ask_id, What::Permission(always.map(|option| option.rule.clone()).collect()))
+            }
             Event::QuestionRequest(request) => (&request.ask_id, What::Questions(request.questions.clone())),
             Event::Interrupt(request) => (&request.interrupt_id, What::Value),
             _ => return None,
@@ -59,7 +63,10 @@ impl Interview {
     /// What to say before the next line is read.
     pub(super) fn prompt(&self) -> String {
         match &self.what {
-            What::Permission => "Allow? a once, A always, r reject: ".to_owned(),
+            What::Permission(rules) if rules.len() > 1 => {
+                format!("Allow? a once, A to A{} always, r reject: ", rules.len())
+            }
+            What::Permission(_) => "Allow? a once, A always, r reject: ".to_owned(),
             What::Questions(questions) => {
                 let question = questions.get(self.answers.len());
                 let name = question.map(|question| question.header.as_ref().unwrap_or(&question.prompt));
@@ -75,8 +82,8 @@ impl Interview {
     pub(super) fn take(&mut self, line: &str) -> Taken {
         let line = line.trim();
         match &self.what {
-            What::Permission => match permission_reply(line) {
-                Some((reply, message)) => Taken::Reply(permission(&self.ask_id, reply, message)),
+            What::Permission(rules) => match permission_reply(line, rules) {
+                Some(reply) => Taken::Reply(permission(&self.ask_id, reply)),
                 None => Taken::Unclear("type a, A or r; after r you may say why".to_owned()),
             },
             What::Questions(questions) => {
@@ -101,7 +108,7 @@ impl Interview {
             vec![question.options.first().map_or_else(|| "yes".to_owned(), |option| option.label.clone())]
         };
         match &self.what {
-            What::Permission => permission(&self.ask_id, "once", None),
+            What::Permission(_) => permission(&self.ask_id, Permission::Once),
             What::Questions(questions) => answers(&self.ask_id, &questions.iter().map(first).collect::<Vec<_>>()),
             What::Value => value(&self.ask_id, &Value::Null),
         }
@@ -110,18 +117,34 @@ impl Interview {
     /// The answer where nobody is there to answer.
     pub(super) fn no(&self, why: &str) -> Reply {
         match &self.what {
-            What::Permission => permission(&self.ask_id, "reject", Some(why)),
+            What::Permission(_) => permission(&self.ask_id, Permission::Reject { message: Some(why) }),
             What::Questions(_) => reject_question(&self.ask_id),
             What::Value => value(&self.ask_id, &Value::Null),
         }
     }
 }
 
-pub(super) fn permission(ask_id: &AskId, reply: &str, message: Option<&str>) -> Reply {
-    let mut body = json!({ "reply": reply });
-    if let (Some(message), Some(body)) = (message, body.as_object_mut()) {
-        body.insert("message".to_owned(), message.into());
-    }
+/// What a person says to a permission.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Permission<'a> {
+    Once,
+    /// By which of the offered rules; the first, if not said.
+    Always {
+        rule: Option<&'a str>,
+    },
+    Reject {
+        message: Option<&'a str>,
+    },
+}
+
+pub(super) fn permission(ask_id: &AskId, reply: Permission<'_>) -> Reply {
+    let body = match reply {
+        Permission::Once => json!({ "reply": "once" }),
+        Permission::Always { rule: None } => json!({ "reply": "always" }),
+        Permission::Always { rule } => json!({ "reply": "always", "rule": rule }),
+        Permission::Reject { message: None } => json!({ "reply": "reject" }),
+        Permission::Reject { message } => json!({ "reply": "reject", "message": message }),
+    };
     Reply { path: format!("/permissions/{}", escape(ask_id.as_str())), body }
 }
 
@@ -142,14 +165,19 @@ pub(super) fn as_value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-fn permission_reply(line: &str) -> Option<(&'static str, Option<&str>)> {
+/// `A` is the first rule, `A2` the second.
+fn permission_reply<'a>(line: &'a str, rules: &'a [Option<String>]) -> Option<Permission<'a>> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let message = Some(rest.trim()).filter(|rest| !rest.is_empty());
     match (word, message) {
-        ("a" | "y" | "yes" | "once", None) => Some(("once", None)),
-        ("A" | "always", None) => Some(("always", None)),
-        ("r" | "n" | "no" | "reject", message) => Some(("reject", message)),
-        _ => None,
+        ("a" | "y" | "yes" | "once", None) => Some(Permission::Once),
+        ("A" | "always", None) => Some(Permission::Always { rule: None }),
+        ("r" | "n" | "no" | "reject", message) => Some(Permission::Reject { message }),
+        (word, None) => {
+            let number: usize = word.strip_prefix('A')?.parse().ok()?;
+            Some(Permission::Always { rule: rules.get(number.checked_sub(1)?)?.as_deref() })
+        }
+        (_, Some(_)) => None,
     }
 }
 
@@ -183,7 +211,7 @@ pub(super) fn choose(question: &Question, line: &str) -> Result<Vec<String>, Str
 
 #[cfg(test)]
 mod tests {
-    use turnloom_core::event::{PermissionRequest, QuestionOption, QuestionRequest};
+    use turnloom_core::event::{PermissionOption, PermissionRequest, QuestionOption, QuestionRequest};
 
     use super::*;
 
@@ -219,13 +247,24 @@ mod tests {
         for (line, expected) in [
             ("a", Some(json!({ "reply": "once" }))),
             ("A", Some(json!({ "reply": "always" }))),
+            ("A1", Some(json!({ "reply": "always", "rule": "Bash(rm x)" }))),
+            ("A2", Some(json!({ "reply": "always", "rule": "Bash(rm:*)" }))),
+            ("A3", None),
+            ("A0", None),
+            ("A2 please", None),
             ("r", Some(json!({ "reply": "reject" }))),
             ("r not today", Some(json!({ "reply": "reject", "message": "not today" }))),
             ("a really", None),
             ("", None),
         ] {
-            let event =
-                Event::from(PermissionRequest { ask_id: AskId::trusted("ask/1"), ..PermissionRequest::default() });
+            let always = |rule: &str| PermissionOption {
+                reply: PermissionReply::Always,
+                label: "Always".to_owned(),
+                rule: Some(rule.to_owned()),
+            };
+            let options = vec![always("Bash(rm x)"), always("Bash(rm:*)")];
+            let ask_id = AskId::trusted("ask/1");
+            let event = Event::from(PermissionRequest { ask_id, options, ..PermissionRequest::default() });
             match (Interview::of(&event).unwrap().take(line), expected) {
                 (Taken::Reply(reply), Some(body)) => {
                     assert_eq!(reply, Reply { path: "/permissions/ask%2F1".to_owned(), body });

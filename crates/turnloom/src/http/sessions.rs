@@ -20,7 +20,7 @@ use super::App;
 use super::extract::{Body, Client, Query, Session, path};
 use super::problem::Problem;
 use crate::log::{Created, SessionQuery, SessionRow};
-use crate::runtime::AgentInfo;
+use crate::runtime::{AgentInfo, Runtime};
 use crate::session::{self, NewSession};
 
 /// Sessions on a page, unless asked for another number.
@@ -52,6 +52,9 @@ pub(super) struct SessionView {
     cwd: Option<String>,
     model: Option<String>,
     mode: Option<String>,
+    /// What the runtime's own settings were set to, as far as they were.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    settings: Map<String, Value>,
     provider_session_id: Option<String>,
     /// How many asks wait for a person.
     asks: usize,
@@ -66,9 +69,14 @@ pub(super) struct SessionView {
 
 impl SessionView {
     pub(super) fn of(app: &App, row: SessionRow) -> Self {
-        let capabilities =
-            app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities).unwrap_or_default();
+        let runtime = app.sessions.runtimes().get(&row.runtime);
+        let capabilities = runtime.map(Runtime::capabilities).unwrap_or_default();
         let summary = row.summary;
+        let given = runtime.map(Runtime::settings).unwrap_or_default().iter().filter_map(|setting| {
+            let value = row.params.get(setting.name)?;
+            Some((setting.name.to_owned(), value.clone()))
+        });
+        let settings = given.chain(summary.settings).collect();
         Self {
             session_id: row.id,
             runtime: row.runtime,
@@ -80,6 +88,7 @@ impl SessionView {
             cwd: summary.cwd,
             model: summary.model,
             mode: summary.mode,
+            settings,
             provider_session_id: summary.provider_session_id,
             asks: summary.asks.len(),
             queued: summary.queued,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, BufWriter};
-use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next};
-use turnloom_core::runtime::{Capabilities, Opening};
+use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next, SETTINGS};
+use turnloom_core::runtime::{Capabilities, Opening, Setting};
 
 use super::{AgentInfo, Asking, Running, Runtime, Starting, Workshop, start_failure};
 use crate::process::{Agent, Launch};
@@ -34,6 +34,7 @@ impl Runtime for Mock {
             installed: true,
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             capabilities: self.capabilities(),
+            settings: self.settings(),
             problem: None,
             fix: None,
         };
@@ -46,6 +47,10 @@ impl Runtime for Mock {
 
     fn own_params(&self) -> &'static [&'static str] {
         &["pace_ms", "in_process", "greet"]
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
     }
 
     fn idle_ms(&self) -> i64 {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, StartFailure};
+use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, Setting, StartFailure};
 use turnloom_core::time::Timestamp;
 
 use crate::process::{self, Spawner};
@@ -60,7 +60,7 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn own_params(&self) -> &'static [&'static str];
 
     /// Which of them may be changed later.
-    fn settings(&self) -> &'static [&'static str] {
+    fn settings(&self) -> &'static [Setting] {
         &[]
     }
 
@@ -146,6 +146,10 @@ pub struct AgentInfo {
     pub installed: bool,
     pub version: Option<String>,
     pub capabilities: Capabilities,
+    /// What may be changed while a session lives, besides its model and mode.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<Setting>>")]
+    pub settings: &'static [Setting],
     /// What keeps it from working.
     pub problem: Option<String>,
     /// What to do about it.

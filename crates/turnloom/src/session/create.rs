@@ -141,18 +141,17 @@ impl Sessions {
         }
         let row = self.row(id).await?;
         let known = self.runtime(&row.runtime)?.settings();
-        // The session itself says what it thinks of these.
-        let changes = |name: &&String| known.contains(&name.as_str()) || *name == client_tools::GIVEN;
-        match settings.keys().find(|name| !changes(name)) {
-            Some(name) if known.is_empty() => {
-                Err(Error::Invalid(format!("`settings.{name}` cannot be changed; {} has no settings", row.runtime)))
-            }
-            Some(name) => {
-                let known = known.join(", ");
-                Err(Error::Invalid(format!("`settings.{name}` cannot be changed; {} can change {known}", row.runtime)))
-            }
-            None => Ok(()),
+        // Of the tools the session itself says what it thinks.
+        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
+            let Some(setting) = known.iter().find(|setting| setting.name == name) else {
+                let known: Vec<&str> = known.iter().map(|setting| setting.name).collect();
+                let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+                let message = format!("`settings.{name}` cannot be changed; {} can change {known}", row.runtime);
+                return Err(Error::Invalid(message));
+            };
+            setting.check(value).map_err(|why| Error::Invalid(format!("`settings.{name}` {why}")))?;
         }
+        Ok(())
     }
 
     pub(super) fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
@@ -166,6 +165,11 @@ impl Sessions {
         for name in ["cwd", "system_prompt", "model", "mode", "permission_mode", "title"] {
             if params.get(name).is_some_and(|value| !value.is_string()) {
                 return Err(Error::Invalid(format!("`params.{name}` must be a string")));
+            }
+        }
+        for setting in self.runtime(runtime)?.settings() {
+            if let Some(value) = params.get(setting.name) {
+                setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
             }
         }
         if let Some(tools) = params.get(client_tools::GIVEN) {

@@ -14,6 +14,8 @@ export interface components {
             installed: boolean;
             version?: string | null;
             capabilities: components["schemas"]["Capabilities"];
+            /** @description What may be changed while a session lives, besides its model and mode. */
+            settings?: components["schemas"]["Setting"][] | null;
             /** @description What keeps it from working. */
             problem?: string | null;
             /** @description What to do about it. */
@@ -352,6 +354,10 @@ export interface components {
             cwd?: string | null;
             model?: string | null;
             mode?: string | null;
+            /** @description What the runtime's own settings were set to, as far as they were. */
+            settings: {
+                [key: string]: unknown;
+            };
             provider_session_id?: string | null;
             /**
              * Format: uint
@@ -368,6 +374,12 @@ export interface components {
             capabilities: components["schemas"]["Capabilities"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
+        };
+        Setting: {
+            name: string;
+            takes: components["schemas"]["Takes"];
+            /** @description The words to choose from. */
+            choices?: string[] | null;
         };
         SharedState: {
             /** @description Any JSON; an empty object as long as nobody has set it. */
@@ -398,6 +410,8 @@ export interface components {
              */
             messages?: number | null;
         };
+        /** @description What a setting may be set to. */
+        Takes: "choice" | "choice_or_object" | "text" | "number";
         /**
          * Format: date-time
          * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.

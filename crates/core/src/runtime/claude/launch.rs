@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::host_tools::SERVER;
-use crate::runtime::{Beginning, Opening};
+use crate::runtime::{Beginning, Opening, Setting, Takes};
 
 /// Parameters of a session that only this runtime understands.
 pub const PARAMS: &[&str] = &[
@@ -21,7 +21,7 @@ pub const PARAMS: &[&str] = &[
 ];
 
 /// Those that may change later.
-pub const SETTINGS: &[&str] = &["max_thinking_tokens"];
+pub const SETTINGS: &[Setting] = &[Setting { name: "max_thinking_tokens", takes: Takes::Number, choices: &[] }];
 
 /// What is decided outside.
 #[derive(Debug, Clone, Default)]

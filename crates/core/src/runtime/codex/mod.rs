@@ -47,7 +47,7 @@ pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};
 pub use self::router::{ClientId, Routed, Router};
-use super::Capabilities;
+use super::{Capabilities, Setting, Takes};
 
 /// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too.
 pub const OLDEST: (u32, u32, u32) = (0, 150, 0);
@@ -66,7 +66,18 @@ pub const PARAMS: &[&str] = &[
 ];
 
 /// Which of them may be changed later.
-pub const SETTINGS: &[&str] = &["effort", "sandbox", "approval_policy"];
+pub const SETTINGS: &[Setting] = &[EFFORT, SANDBOX, APPROVAL_POLICY];
+
+/// Those that `codex exec` has too.
+pub const EXEC_SETTINGS: &[Setting] = &[EFFORT, SANDBOX];
+
+/// Which efforts there are is the model's affair.
+const EFFORT: Setting =
+    Setting { name: "effort", takes: Takes::Text, choices: &["minimal", "low", "medium", "high", "xhigh"] };
+const SANDBOX: Setting =
+    Setting { name: "sandbox", takes: Takes::Choice, choices: &["read-only", "workspace-write", "danger-full-access"] };
+const APPROVAL_POLICY: Setting =
+    Setting { name: "approval_policy", takes: Takes::ChoiceOrObject, choices: &["untrusted", "on-request", "never"] };
 
 /// What the app-server can do.
 pub const CAPABILITIES: Capabilities = Capabilities {

@@ -44,9 +44,9 @@ impl Settings {
         {
             drop(settings.set_mode(mode));
         }
-        for name in super::SETTINGS {
-            if let Some(value) = given(name) {
-                settings.set(name, &value);
+        for setting in super::SETTINGS {
+            if let Some(value) = given(setting.name) {
+                settings.set(setting.name, &value);
             }
         }
         settings.changed.clear();

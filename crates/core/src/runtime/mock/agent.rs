@@ -223,7 +223,10 @@ impl MockAgent {
                 self.in_turn = true;
                 self.steps.extend(scripts::compaction());
             }
-            Do::Tools { tools } => self.heard.tools = tools,
+            Do::Configure { tools, pace_ms } => {
+                self.heard.tools = tools.unwrap_or(std::mem::take(&mut self.heard.tools));
+                self.pace_ms = pace_ms.unwrap_or(self.pace_ms);
+            }
             Do::State { state } => self.heard.state = Some(state),
             Do::Callback { component, action, payload } => {
                 // It is shown at once, before what is still to be said.

@@ -14,7 +14,10 @@ mod wire;
 pub use self::agent::{MockAgent, Next};
 pub use self::protocol::MockProtocol;
 pub use self::recorded::RecordedMock;
-use super::Capabilities;
+use super::{Capabilities, Setting, Takes};
+
+/// What may be changed while a session lives: how fast it speaks.
+pub const SETTINGS: &[Setting] = &[Setting { name: "pace_ms", takes: Takes::Number, choices: &[] }];
 
 /// The mock can do everything that is in the model.
 pub const CAPABILITIES: Capabilities = Capabilities {

@@ -43,10 +43,8 @@ impl Protocol for MockProtocol {
             Order::SetMode { mode } => Do::SetMode { mode: mode.clone() },
             Order::Compact { .. } => Do::Compact {},
             Order::Configure { settings } => {
-                if !self.client_tools.configure(settings) {
-                    return;
-                }
-                Do::Tools { tools: self.tool_names() }
+                let tools = self.client_tools.configure(settings).then(|| self.tool_names());
+                Do::Configure { tools, pace_ms: settings.get("pace_ms").and_then(serde_json::Value::as_u64) }
             }
             Order::State { state } => Do::State { state: state.clone() },
             Order::Callback(Callback { component_id, action, payload }) => {

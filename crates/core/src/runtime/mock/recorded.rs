@@ -54,7 +54,7 @@ impl Recorded for RecordedMock {
             Some(
                 Do::Open { .. }
                 | Do::Rollback { .. }
-                | Do::Tools { .. }
+                | Do::Configure { .. }
                 | Do::State { .. }
                 | Do::Callback { .. }
                 | Do::Close {},

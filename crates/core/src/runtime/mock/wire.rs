@@ -45,9 +45,10 @@ pub(super) enum Do {
     Rollback {
         turns: usize,
     },
-    /// The tools that clients run are others now.
-    Tools {
-        tools: Vec<String>,
+    /// What has changed: the tools that clients run, how fast to speak.
+    Configure {
+        tools: Option<Vec<String>>,
+        pace_ms: Option<u64>,
     },
     /// The shared state, as a client left it.
     State {

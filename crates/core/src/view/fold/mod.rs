@@ -12,9 +12,10 @@ use self::text::content_of;
 use super::block;
 use super::fields::{Fields, fields};
 use super::tree::{Node, Op, Path, Window};
-use crate::event::{Done, Envelope, Event, ToolResult, ToolStart, UserMessage};
+use crate::event::{Done, Envelope, Event, Part, ToolResult, ToolStart, UserMessage};
 use crate::id::{Seq, TurnId};
 use crate::shared;
+use crate::summary::first_line;
 
 /// A view and what is needed to bring it forward. All of it comes from the log.
 #[derive(Debug)]
@@ -208,6 +209,7 @@ impl Fold {
     fn user_message(&mut self, envelope: &Envelope, message: &UserMessage) {
         self.close_agent_message(envelope);
         self.system = None;
+        self.name_after(&message.content);
         let id = message.message_id.to_string();
         let fields = fields! {
             "role": "user", "turn_id": envelope.turn_id, "done": true, "origin": message.origin, "started_at": envelope.ts, "ended_at": envelope.ts,
@@ -312,6 +314,16 @@ impl Fold {
     fn set_root(&mut self, name: &'static str, value: Value) {
         let fields = Fields::from_iter([(name.into(), value)]);
         self.change(Op::Set { path: Vec::new(), fields });
+    }
+
+    /// A session without a title has that of the first message, here as in a list.
+    fn name_after(&mut self, content: &[Part]) {
+        let session = self.root.fields.get("session");
+        let title = session.and_then(|session| session.get("title")).and_then(Value::as_str).unwrap_or_default();
+        if title.is_empty() {
+            let line = first_line(content);
+            self.set_session("title", if line.is_empty() { Value::Null } else { line.into() });
+        }
     }
 
     fn set_session(&mut self, name: &str, value: Value) {

@@ -39,6 +39,7 @@ impl Fold {
             Event::Rollback(rollback) => self.rollback(&rollback.turn_ids),
             Event::QueueChanged(changed) => self.set_root("queue", json!(changed.queue)),
             Event::Steer(steer) if steer.state == SteerState::Accepted => {
+                self.name_after(steer.content.as_deref().unwrap_or_default());
                 let steer = json!({ "message_id": steer.message_id, "content": steer.content });
                 self.set_list("steers", |list| list.push(steer));
             }

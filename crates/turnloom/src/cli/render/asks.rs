@@ -23,11 +23,15 @@ impl Renderer {
             None if request.tool_input.is_null() => {}
             None => lines.push((Ink::Plain, one_line(&request.tool_input.to_string()))),
         }
+        let mut rules = 0;
         for option in &request.options {
             let key = match option.reply {
-                PermissionReply::Once => "a",
-                PermissionReply::Always => "A",
-                PermissionReply::Reject => "r",
+                PermissionReply::Once => "a".to_owned(),
+                PermissionReply::Always => {
+                    rules += 1;
+                    if rules == 1 { "A".to_owned() } else { format!("A{rules}") }
+                }
+                PermissionReply::Reject => "r".to_owned(),
             };
             let rule = option.rule.as_deref().map(|rule| format!("  {}", one_line(rule)));
             lines.push((Ink::Plain, format!("{key}  {}{}", one_line(&option.label), rule.unwrap_or_default())));

@@ -5,7 +5,7 @@ mod stored;
 use std::path::{Path, PathBuf};
 
 use turnloom_core::runtime::claude::{CAPABILITIES, ClaudeProtocol, OLDEST, Options, PARAMS, SETTINGS, launch};
-use turnloom_core::runtime::{Beginning, Capabilities, Opening, StartFailure};
+use turnloom_core::runtime::{Beginning, Capabilities, Opening, Setting, StartFailure};
 
 use self::stored::Stored;
 use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, Wanted};
@@ -142,6 +142,7 @@ impl Runtime for Claude {
                 installed: true,
                 version: None,
                 capabilities: CAPABILITIES,
+                settings: SETTINGS,
                 problem: None,
                 fix: None,
             };
@@ -174,7 +175,7 @@ impl Runtime for Claude {
         PARAMS
     }
 
-    fn settings(&self) -> &'static [&'static str] {
+    fn settings(&self) -> &'static [Setting] {
         SETTINGS
     }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, ExecProtocol, Run, RunEnd};
-use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
+use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, EXEC_SETTINGS, ExecProtocol, Run, RunEnd};
+use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 use super::placeholders::Placeholders;
 use super::{Installed, NAME};
@@ -48,7 +48,7 @@ impl Runtime for CodexExec {
     }
 
     fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
-        Box::pin(self.0.info(ID, "Codex, one process per turn", EXEC_CAPABILITIES, workshop))
+        Box::pin(self.0.info(self, "Codex, one process per turn", workshop))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -59,8 +59,8 @@ impl Runtime for CodexExec {
         &["effort", "sandbox", "codex_home"]
     }
 
-    fn settings(&self) -> &'static [&'static str] {
-        &["effort", "sandbox"]
+    fn settings(&self) -> &'static [Setting] {
+        EXEC_SETTINGS
     }
 
     fn idle_ms(&self) -> i64 {

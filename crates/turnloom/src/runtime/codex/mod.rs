@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, OLDEST, PARAMS, SETTINGS};
-use turnloom_core::runtime::{Capabilities, Opening, StartFailure};
+use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 pub use self::exec::CodexExec;
 use self::hub::Hub;
@@ -127,7 +127,7 @@ impl Runtime for Codex {
     }
 
     fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
-        Box::pin(self.installed.info(ID, NAME, CAPABILITIES, workshop))
+        Box::pin(self.installed.info(self, NAME, workshop))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -138,7 +138,7 @@ impl Runtime for Codex {
         PARAMS
     }
 
-    fn settings(&self) -> &'static [&'static str] {
+    fn settings(&self) -> &'static [Setting] {
         SETTINGS
     }
 
@@ -233,13 +233,14 @@ impl Installed {
         WANTED.check(self.find(environment), &self.config, &self.versions, environment, workshop).await
     }
 
-    async fn info(&self, id: &str, name: &str, capabilities: Capabilities, workshop: &Workshop) -> AgentInfo {
+    async fn info(&self, runtime: &dyn Runtime, name: &str, workshop: &Workshop) -> AgentInfo {
         let mut info = AgentInfo {
-            id: id.to_owned(),
+            id: runtime.id().to_owned(),
             name: name.to_owned(),
             installed: true,
             version: None,
-            capabilities,
+            capabilities: runtime.capabilities(),
+            settings: runtime.settings(),
             problem: None,
             fix: None,
         };

@@ -103,6 +103,11 @@ fn asked(id: &str, command: &str) -> PermissionRequest {
                 label: "Always".to_owned(),
                 rule: Some(format!("Bash({command})")),
             },
+            PermissionOption {
+                reply: PermissionReply::Always,
+                label: "Always, also with other arguments".to_owned(),
+                rule: command.split(' ').next().map(|program| format!("Bash({program}:*)")),
+            },
             PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
         ],
         ..PermissionRequest::default()
