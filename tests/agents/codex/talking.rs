@@ -226,6 +226,29 @@ fn model_effort_and_policy_can_be_changed() {
 }
 
 #[test]
+fn sessions_share_a_server_only_in_the_same_surroundings() {
+    let mut place = Place::codex(
+        r#"
+        [[reply]]
+        when = { tool_result = "" }
+        always = true
+        step = [{ text = "It says: {{tool_result}}" }]
+        [[reply]]
+        always = true
+        step = [{ run = "echo thread is $THREAD" }]
+        "#,
+    );
+    let with = |thread: &str| json!({ "sandbox": "danger-full-access", "approval_policy": "never", "env": { "THREAD": thread } });
+    let [silk, wool, more_wool] = ["silk", "wool", "wool"].map(|thread| place.session("codex", with(thread)));
+    for (id, thread) in [(&silk, "silk"), (&wool, "wool"), (&more_wool, "wool")] {
+        let said = place.turn(id, "which thread").completed().text();
+        assert!(said.contains(&format!("thread is {thread}")), "{said}");
+    }
+    assert_eq!(place.agents().len(), 2, "one server for each environment");
+    place.end();
+}
+
+#[test]
 fn one_process_per_turn() {
     let mut place = Place::codex(ECHO);
     let id = place.session("codex-exec", json!({ "sandbox": "danger-full-access" }));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -68,8 +69,15 @@ const PASSED_ON: &[&str] = &[
 ];
 
 /// The whole environment of an agent: later layers win.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, OsString>);
+
+/// Without the values: keys are among them.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 impl Environment {
     /// What the daemon passes on: the usual, and what this runtime and its settings name. A name that ends in `*` stands for all that begin so.

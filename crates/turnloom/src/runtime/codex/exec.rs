@@ -25,9 +25,7 @@ impl CodexExec {
     }
 
     async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
-        let home = opening.params.get("codex_home").and_then(serde_json::Value::as_str).map(PathBuf::from);
-        let mut environment = self.0.environment(home.as_deref())?;
-        environment.of_session(&opening.params);
+        let environment = self.0.environment(&opening.params)?;
         let (program, _) = self.0.check(&environment, workshop).await?;
         let runner = Runner {
             program,

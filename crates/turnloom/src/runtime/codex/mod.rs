@@ -43,11 +43,11 @@ const SETUP: &[&str] = &[
     "tools.update_plan.enabled=true",
 ];
 
-/// Driven through its app-server. Sessions share one server for each home of Codex, unless they want one of their own.
+/// Driven through its app-server. Sessions in the same surroundings share one server, unless they want one of their own.
 #[derive(Debug)]
 pub struct Codex {
     installed: Installed,
-    hubs: Mutex<Vec<(Option<PathBuf>, Hub)>>,
+    hubs: Mutex<Vec<(Environment, Hub)>>,
     /// Servers are started one after the other, so that sessions that begin together share one.
     starting: tokio::sync::Mutex<()>,
 }
@@ -58,15 +58,13 @@ impl Codex {
     }
 
     async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
-        let home = home_wanted(&opening.params);
         let own = opening.params.get("own_process").and_then(Value::as_bool) == Some(true);
         let agent = if own {
-            let mut environment = self.installed.environment(home.as_deref())?;
-            environment.of_session(&opening.params);
+            let environment = self.installed.environment(&opening.params)?;
             let hub = self.start_server(environment, opening.session_id.clone(), workshop).await?;
             hub.join(workshop).await
         } else {
-            self.shared(home, workshop).await?.join(workshop).await
+            self.shared(&opening.params, workshop).await?.join(workshop).await
         };
         let agent = agent.ok_or_else(|| StartFailure {
             message: format!("{NAME} ended before anybody could speak with it"),
@@ -76,21 +74,20 @@ impl Codex {
         Ok(Running { agent, protocol: Box::new(CodexProtocol::default()), held: None })
     }
 
-    /// The server of this home, started if there is none, or none any more.
-    async fn shared(&self, home: Option<PathBuf>, workshop: &Workshop) -> Result<Hub, StartFailure> {
+    /// The server for such sessions, started if there is none, or none any more.
+    async fn shared(&self, params: &Value, workshop: &Workshop) -> Result<Hub, StartFailure> {
+        let environment = self.installed.environment(params)?;
         let _one_at_a_time = self.starting.lock().await;
         let known =
-            self.lock().iter().find(|(known, hub)| *known == home && hub.is_alive()).map(|(_, hub)| hub.clone());
+            self.lock().iter().find(|(known, hub)| *known == environment && hub.is_alive()).map(|(_, hub)| hub.clone());
         if let Some(hub) = known {
             return Ok(hub);
         }
-        let environment = self.installed.environment(home.as_deref())?;
-        let hub = self
-            .start_server(environment, SessionId::trusted(format!("codex-{}", uuid::Uuid::now_v7())), workshop)
-            .await?;
+        let server = SessionId::trusted(format!("codex-{}", uuid::Uuid::now_v7()));
+        let hub = self.start_server(environment.clone(), server, workshop).await?;
         let mut hubs = self.lock();
         hubs.retain(|(_, hub)| hub.is_alive());
-        hubs.push((home, hub.clone()));
+        hubs.push((environment, hub.clone()));
         Ok(hub)
     }
 
@@ -116,7 +113,7 @@ impl Codex {
         Ok(Hub::start(agent, self.installed.config.idle_seconds, common, workshop))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Option<PathBuf>, Hub)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Environment, Hub)>> {
         self.hubs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -156,7 +153,8 @@ impl Runtime for Codex {
         workshop: &'a Workshop,
     ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
         Box::pin(async move {
-            let hub = self.shared(None, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            let hub =
+                self.shared(&Value::Null, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
             stored::list(&hub, cwd, workshop).await
         })
     }
@@ -173,7 +171,7 @@ impl Runtime for Codex {
         workshop: &'a Workshop,
     ) -> Asking<'a, Result<(), AdoptError>> {
         Box::pin(async move {
-            let hub = self.shared(home_wanted(params), workshop).await;
+            let hub = self.shared(params, workshop).await;
             let hub = hub.map_err(|failure| AdoptError::Unreadable(failure.message))?;
             stored::tell(&hub, id, news, workshop).await
         })
@@ -181,15 +179,11 @@ impl Runtime for Codex {
 
     fn history<'a>(&'a self, id: &'a str, workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
         Box::pin(async move {
-            let hub = self.shared(None, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            let hub =
+                self.shared(&Value::Null, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
             stored::history(&hub, id, workshop).await
         })
     }
-}
-
-/// The home of Codex that a session wants.
-fn home_wanted(params: &Value) -> Option<PathBuf> {
-    params.get("codex_home").and_then(Value::as_str).map(PathBuf::from)
 }
 
 /// The program, wherever it is.
@@ -204,9 +198,10 @@ impl Installed {
         Self { config, versions: Versions::default() }
     }
 
-    fn environment(&self, home: Option<&Path>) -> Result<Environment, StartFailure> {
+    /// The surroundings that a session wants.
+    fn environment(&self, params: &Value) -> Result<Environment, StartFailure> {
         let mut environment = Environment::of_daemon(PASSED_ON, &self.config);
-        if let Some(home) = home {
+        if let Some(home) = params.get("codex_home").and_then(Value::as_str).map(Path::new) {
             // Codex does not start where its home is not there.
             std::fs::create_dir_all(home).map_err(|error| StartFailure {
                 message: format!("the home of Codex {} cannot be made: {error}", home.display()),
@@ -215,6 +210,7 @@ impl Installed {
             })?;
             environment.set("CODEX_HOME", home);
         }
+        environment.of_session(params);
         Ok(environment)
     }
 
