@@ -332,3 +332,18 @@ fn a_client_runs_a_tool_for_codex() {
     );
     place.end();
 }
+
+#[test]
+fn an_edited_command_is_not_run_as_it_was() {
+    let (place, id) = asking(RUN);
+    place.say(&id, "run it");
+    let ask = place.ask(&id);
+    let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
+    let edited = json!({ "reply": "once", "updated_input": { "command": "true" } });
+    place.client().post(&path, &edited).is_problem(422, "unsupported");
+    assert_eq!(place.ask(&id), ask, "it waits as before");
+    place.permit(&id, &ask, &json!({ "reply": "reject" }));
+    place.until_idle(&id).completed();
+    assert!(place.file("made.txt").is_none());
+    place.end();
+}

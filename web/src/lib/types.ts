@@ -10,6 +10,7 @@ export interface Capabilities {
   compact: boolean
   set_model: boolean
   set_mode: boolean
+  edit_input: boolean
   images: boolean
   files: boolean
 }

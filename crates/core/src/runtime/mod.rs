@@ -37,6 +37,8 @@ pub struct Capabilities {
     pub set_model: bool,
     pub set_mode: bool,
     pub permissions: bool,
+    /// Runs a tool with the input that a person made of the one it was asked about.
+    pub edit_input: bool,
     pub questions: bool,
     pub images: bool,
     pub files: bool,

@@ -134,7 +134,11 @@ impl Machine {
             check_answers(&request.questions, answers).map_err(Refusal::Invalid)?;
         }
         let mut answer = answer;
-        if let Answer::Permission { reply, rule, .. } = &mut answer {
+        if let Answer::Permission { reply, rule, updated_input, .. } = &mut answer {
+            if updated_input.is_some() && !self.setup.capabilities.edit_input {
+                // It would run what was asked about, and somebody would believe that it ran the other.
+                return Err(Refusal::Unsupported { what: "run a tool with an edited input" });
+            }
             let request: PermissionRequest = serde_json::from_value(ask.pending.request.clone()).unwrap_or_default();
             *rule = chosen_rule(&request, *reply, rule.take()).map_err(Refusal::Invalid)?;
         }

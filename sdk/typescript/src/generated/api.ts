@@ -55,6 +55,8 @@ export interface components {
             set_model: boolean;
             set_mode: boolean;
             permissions: boolean;
+            /** @description Runs a tool with the input that a person made of the one it was asked about. */
+            edit_input: boolean;
             questions: boolean;
             images: boolean;
             files: boolean;

@@ -52,6 +52,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
+    edit_input: true,
     questions: true,
     images: true,
     files: true,
