@@ -5,7 +5,7 @@ use std::io::BufRead as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, eventually};
+use crate::support::{Daemon, eventually, of_kind};
 
 fn user(text: &str) -> Value {
     json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": text }] })
@@ -199,7 +199,8 @@ fn tools_of_a_run_are_an_offer_and_its_state_is_taken() {
     // One that can is told of those that can be served.
     let said = json!({ "messages": [{ "id": "m1", "role": "user", "content": "client" }], "state": { "rows": 1 } });
     let told = run("/ag-ui/mock", said);
-    let text: String = told.iter().filter_map(|frame| frame["delta"].as_str()).collect();
+    let log = client.log("mock");
+    let text: String = of_kind(&log, "delta").iter().filter_map(|event| event["data"]["text"].as_str()).collect();
     assert!(text.ends_with("Clients run these for me: fine."), "{text}");
     let state = told.iter().find(|frame| frame["type"] == "STATE_SNAPSHOT").unwrap();
     assert_eq!(state["snapshot"], json!({ "rows": 1 }));

@@ -372,4 +372,16 @@ fn settings_are_listed_changed_and_shown() {
     let refused = client.post("/api/sessions", &body);
     assert!(refused.body.contains("read-only, workspace-write"), "{}", refused.body);
     refused.is_problem(400, "invalid_request");
+    for (runtime, name) in
+        [("claude", "mode"), ("claude", "permission_mode"), ("codex", "mode"), ("codex-exec", "mode")]
+    {
+        let body = |mode: &str| json!({ "session_id": "plans", "runtime": runtime, "params": { name: mode } });
+        client.post("/api/sessions", &body("Plan")).is_problem(400, "invalid_request");
+        assert_eq!(client.post("/api/sessions", &body("plan")).status, 201, "{runtime}");
+        if runtime != "codex-exec" {
+            let change = client.patch("/api/sessions/plans", &json!({ "mode": "planning" }));
+            change.is_problem(400, "invalid_request");
+        }
+        assert_eq!(client.delete("/api/sessions/plans?purge=true").status, 204);
+    }
 }

@@ -53,6 +53,11 @@ class Sessions {
     return this.agents.find((agent) => agent.id === id)
   }
 
+  /** The modes to choose from; where any word is one, those that every agent of ours understands. */
+  modes(runtime: string | undefined): string[] {
+    return this.agent(runtime)?.modes ?? ['plan', 'implement']
+  }
+
   get groups(): Group[] {
     const wanted = this.search.trim().toLowerCase()
     const here = this.all.filter(

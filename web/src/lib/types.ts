@@ -48,6 +48,7 @@ export interface Agent {
   installed: boolean
   version?: string
   capabilities?: Partial<Capabilities>
+  modes?: string[]
   settings?: Setting[]
   problem?: string
   fix?: string

@@ -194,7 +194,7 @@ pub(super) async fn update(
     Client(by): Client,
     Body(Update { title, model, mode, settings }): Body<Update>,
 ) -> Result<Json<SessionView>, Problem> {
-    app.sessions.check_settings(&id, &settings).await?;
+    app.sessions.check_changes(&id, mode.as_deref(), &settings).await?;
     let update = turnloom_core::command::Update { title, model, mode, settings };
     app.sessions.wish(&id, Command { by, wish: Wish::Update(update) }).await?;
     view(&app, &id).await

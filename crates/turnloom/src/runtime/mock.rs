@@ -34,6 +34,7 @@ impl Runtime for Mock {
             installed: true,
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             capabilities: self.capabilities(),
+            modes: self.modes(),
             settings: self.settings(),
             problem: None,
             fix: None,

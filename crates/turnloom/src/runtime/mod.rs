@@ -56,6 +56,11 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
 
     fn capabilities(&self) -> Capabilities;
 
+    /// The modes that a session may have; any word, if there are none here.
+    fn modes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Parameters of a session that only this runtime understands.
     fn own_params(&self) -> &'static [&'static str];
 
@@ -146,6 +151,10 @@ pub struct AgentInfo {
     pub installed: bool,
     pub version: Option<String>,
     pub capabilities: Capabilities,
+    /// The modes that a session may have; any word, if they are not listed.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub modes: &'static [&'static str],
     /// What may be changed while a session lives, besides its model and mode.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Option<Vec<Setting>>")]

@@ -9,6 +9,7 @@ use turnloom_core::session::{Machine, Output, Setup, State};
 
 use super::{Error, Sessions, now};
 use crate::log::{self, Created, ReadRange, SessionRow};
+use crate::runtime::Runtime;
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] =
@@ -134,13 +135,20 @@ impl Sessions {
         }
     }
 
-    /// Refuses settings that the session's runtime cannot change.
-    pub async fn check_settings(&self, id: &SessionId, settings: &Map<String, Value>) -> Result<(), Error> {
-        if settings.is_empty() {
+    /// Refuses a mode that the session's runtime does not have, and settings that it cannot change.
+    pub async fn check_changes(
+        &self,
+        id: &SessionId,
+        mode: Option<&str>,
+        settings: &Map<String, Value>,
+    ) -> Result<(), Error> {
+        if mode.is_none() && settings.is_empty() {
             return Ok(());
         }
         let row = self.row(id).await?;
-        let known = self.runtime(&row.runtime)?.settings();
+        let runtime = self.runtime(&row.runtime)?;
+        mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode))?;
+        let known = runtime.settings();
         // Of the tools the session itself says what it thinks.
         for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
             let Some(setting) = known.iter().find(|setting| setting.name == name) else {
@@ -167,6 +175,11 @@ impl Sessions {
                 return Err(Error::Invalid(format!("`params.{name}` must be a string")));
             }
         }
+        for name in ["mode", "permission_mode"] {
+            if let Some(mode) = params.get(name).and_then(Value::as_str) {
+                check_mode(self.runtime(runtime)?, &format!("params.{name}"), mode)?;
+            }
+        }
         for setting in self.runtime(runtime)?.settings() {
             if let Some(value) = params.get(setting.name) {
                 setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
@@ -186,6 +199,15 @@ impl Sessions {
         }
         Ok(())
     }
+}
+
+/// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
+fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
+    let known = runtime.modes();
+    if known.is_empty() || known.contains(&mode) {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
 }
 
 pub(super) fn fold(records: &[Record]) -> Result<State, Error> {

@@ -14,6 +14,8 @@ export interface components {
             installed: boolean;
             version?: string | null;
             capabilities: components["schemas"]["Capabilities"];
+            /** @description The modes that a session may have; any word, if they are not listed. */
+            modes?: string[] | null;
             /** @description What may be changed while a session lives, besides its model and mode. */
             settings?: components["schemas"]["Setting"][] | null;
             /** @description What keeps it from working. */

@@ -41,17 +41,23 @@ pub struct Launch {
     pub conversation: String,
 }
 
-/// The modes of the program.
-const MODES: &[&str] = &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"];
+/// The modes of the program, and the words of others for them.
+pub const MODES: &[&str] =
+    &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "implement", "build", "code", "bypass"];
 
-/// The program's word for a mode of ours; its own words are taken as they are.
+/// The program's word for a mode. To build is how it works unless told otherwise, by `permission_mode` for instance.
 pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
-    let given = opening.params.get("permission_mode").and_then(Value::as_str).filter(|mode| MODES.contains(mode));
+    let given = opening.params.get("permission_mode").and_then(Value::as_str);
+    let wanted = wanted.filter(|mode| !BUILDING.contains(mode)).or(given).unwrap_or("default");
     match wanted {
-        Some(mode) if MODES.contains(&mode) => mode.to_owned(),
-        _ => given.unwrap_or("default").to_owned(),
+        "bypass" => "bypassPermissions",
+        building if BUILDING.contains(&building) => "default",
+        own => own,
     }
+    .to_owned()
 }
+
+const BUILDING: &[&str] = &["implement", "build", "code"];
 
 pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let mut args: Vec<String> = [

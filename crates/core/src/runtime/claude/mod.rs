@@ -34,7 +34,7 @@ mod turn;
 mod wire;
 
 pub use self::history::{Outline, read_stored};
-pub use self::launch::{Launch, Options, PARAMS, SETTINGS, launch};
+pub use self::launch::{Launch, MODES, Options, PARAMS, SETTINGS, launch};
 pub use self::protocol::ClaudeProtocol;
 pub use self::recorded::RecordedClaude;
 use super::Capabilities;

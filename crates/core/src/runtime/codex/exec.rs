@@ -86,8 +86,6 @@ enum Said {
 pub struct ExecProtocol {
     settings: Settings,
     instructions: Option<String>,
-    effort: Option<String>,
-    sandbox: Option<String>,
     thread: Option<String>,
     work: Work,
     running: bool,
@@ -104,8 +102,6 @@ pub struct ExecProtocol {
 impl Protocol for ExecProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
         self.settings = Settings::of(opening);
-        let text = |name: &str| opening.params.get(name).and_then(Value::as_str).map(str::to_owned);
-        (self.effort, self.sandbox) = (text("effort"), text("sandbox"));
         self.instructions.clone_from(&opening.system_prompt);
         (self.thread, self.spent) = match &opening.beginning {
             Beginning::Fresh => (None, Some(Tokens::default())),
@@ -134,11 +130,7 @@ impl Protocol for ExecProtocol {
                 tell(&Do::Interrupt {}, out);
             }
             Order::SetModel { model } => self.settings.model = Some(model.clone()),
-            Order::Configure { settings } => {
-                let text = |name: &str| settings.get(name).and_then(Value::as_str).map(str::to_owned);
-                self.effort = text("effort").or(self.effort.take());
-                self.sandbox = text("sandbox").or(self.sandbox.take());
-            }
+            Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(_) => {
                 out.report(Report::RollbackRefused { reason: "`codex exec` cannot go back".to_owned() });
             }
@@ -167,18 +159,21 @@ impl Protocol for ExecProtocol {
 impl ExecProtocol {
     fn arguments(&self) -> Vec<String> {
         let mut args: Vec<String> = ["exec", "--json", "--skip-git-repo-check"].map(str::to_owned).to_vec();
-        let mut add = |flag: &str, value: Option<String>| {
-            args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        let mut add = |flag: &str, value: Option<&str>| {
+            args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value.to_owned()]));
         };
-        add("-C", self.settings.cwd.clone());
-        add("-m", self.settings.model.clone());
-        add("-s", self.sandbox.clone());
-        // A JSON string is a TOML string.
-        let set = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| format!("{name}={}", Value::from(value.as_str())))
-        };
-        add("-c", set("model_reasoning_effort", &self.effort));
-        add("-c", set("developer_instructions", &self.instructions));
+        add("-C", self.settings.cwd.as_deref());
+        add("-m", self.settings.model.as_deref());
+        add("-s", self.settings.sandbox());
+        let mut set = |name: &str, value: &Value| add("-c", Some(&format!("{name}={}", toml(value))));
+        let texts = [
+            ("model_reasoning_effort", self.settings.effort()),
+            ("developer_instructions", self.instructions.as_deref()),
+        ];
+        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+            set(name, &text.into());
+        }
+        self.settings.config().into_iter().flatten().for_each(|(name, value)| set(name, value));
         args.extend(self.thread.iter().flat_map(|thread| ["resume".to_owned(), thread.clone()]));
         args.push("-".to_owned());
         args
@@ -270,6 +265,20 @@ fn used(now: Tokens, before: Tokens) -> Usage {
 
 fn read(item: Value) -> Result<Item, String> {
     serde_json::from_value(item).map_err(|error| error.to_string())
+}
+
+/// A value as Codex's settings have it. A JSON string is a TOML string.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let known = fields.iter().filter(|(_, value)| !value.is_null());
+            let fields: Vec<String> =
+                known.map(|(name, value)| format!("{} = {}", Value::from(name.as_str()), toml(value))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
 }
 
 fn tell(order: &Do, out: &mut Output) {

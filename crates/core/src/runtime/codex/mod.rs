@@ -47,6 +47,7 @@ pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};
 pub use self::router::{ClientId, Routed, Router};
+pub use self::settings::MODES;
 use super::{Capabilities, Setting, Takes};
 
 /// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too.

@@ -22,8 +22,20 @@ pub(super) struct Settings {
     saying: BTreeSet<&'static str>,
 }
 
-/// The modes a session may have. Each is a way to work together, or a policy and a sandbox that belong together.
-const MODES: &str = "plan, default, read-only, auto, full-access";
+/// The modes a session may have, and the words of others for them. Each is a way to work together, or a policy and a sandbox that belong together.
+pub const MODES: &[&str] = &[
+    "plan",
+    "default",
+    "read-only",
+    "auto",
+    "full-access",
+    "implement",
+    "build",
+    "code",
+    "acceptEdits",
+    "bypass",
+    "bypassPermissions",
+];
 
 impl Settings {
     pub(super) fn of(opening: &Opening) -> Self {
@@ -74,6 +86,21 @@ impl Settings {
         }
     }
 
+    pub(super) fn effort(&self) -> Option<&str> {
+        self.effort.as_deref()
+    }
+
+    /// Where nobody can be asked to plan only, to read only is as much.
+    pub(super) fn sandbox(&self) -> Option<&str> {
+        let plans = self.collaboration.as_deref() == Some("plan");
+        self.sandbox.as_deref().or(plans.then_some("read-only"))
+    }
+
+    /// What goes into Codex's own settings.
+    pub(super) fn config(&self) -> Option<&Map<String, Value>> {
+        self.fixed.get("config").and_then(Value::as_object)
+    }
+
     pub(super) fn set_model(&mut self, model: &str) {
         self.model = Some(model.to_owned());
         self.changed.insert("model");
@@ -82,14 +109,14 @@ impl Settings {
     /// Changes the way to work together, or says why not.
     pub(super) fn set_mode(&mut self, mode: &str) -> Result<(), String> {
         let (policy, sandbox) = match mode {
-            "plan" | "default" | "build" | "code" => {
+            "plan" | "default" | "implement" | "build" | "code" => {
                 self.collaborate(if mode == "plan" { mode } else { "default" });
                 return Ok(());
             }
             "read-only" => ("on-request", "read-only"),
             "auto" | "acceptEdits" => ("on-request", "workspace-write"),
             "full-access" | "bypass" | "bypassPermissions" => ("never", "danger-full-access"),
-            other => return Err(format!("Codex has no mode {other:?}; it has {MODES}")),
+            other => return Err(format!("Codex has no mode {other:?}; it has {}", MODES.join(", "))),
         };
         self.set("approval_policy", &policy.into());
         self.set("sandbox", &sandbox.into());
@@ -166,7 +193,7 @@ fn config_of(opening: &Opening) -> Map<String, Value> {
         config.extend(servers.iter().map(|(name, server)| (format!("mcp_servers.{name}"), server.clone())));
     }
     if let Some(Value::Object(env)) = opening.params.get("env") {
-        // The server's own environment is shared with other sessions; that of the commands is the session's.
+        // The server has it too, but what it passes on to commands it chooses by name.
         config.insert("shell_environment_policy.set".to_owned(), Value::Object(env.clone()));
     }
     if let Some(Value::Object(more)) = opening.params.get("config") {

@@ -4,7 +4,7 @@ mod stored;
 
 use std::path::{Path, PathBuf};
 
-use turnloom_core::runtime::claude::{CAPABILITIES, ClaudeProtocol, OLDEST, Options, PARAMS, SETTINGS, launch};
+use turnloom_core::runtime::claude::{CAPABILITIES, ClaudeProtocol, MODES, OLDEST, Options, PARAMS, SETTINGS, launch};
 use turnloom_core::runtime::{Beginning, Capabilities, Opening, Setting, StartFailure};
 
 use self::stored::Stored;
@@ -142,6 +142,7 @@ impl Runtime for Claude {
                 installed: true,
                 version: None,
                 capabilities: CAPABILITIES,
+                modes: MODES,
                 settings: SETTINGS,
                 problem: None,
                 fix: None,
@@ -169,6 +170,10 @@ impl Runtime for Claude {
 
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
+    }
+
+    fn modes(&self) -> &'static [&'static str] {
+        MODES
     }
 
     fn own_params(&self) -> &'static [&'static str] {

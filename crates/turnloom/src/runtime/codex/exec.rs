@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, EXEC_SETTINGS, ExecProtocol, Run, RunEnd};
+use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, EXEC_SETTINGS, ExecProtocol, MODES, Run, RunEnd};
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 use super::placeholders::Placeholders;
@@ -53,8 +53,12 @@ impl Runtime for CodexExec {
         EXEC_CAPABILITIES
     }
 
+    fn modes(&self) -> &'static [&'static str] {
+        MODES
+    }
+
     fn own_params(&self) -> &'static [&'static str] {
-        &["effort", "sandbox", "codex_home"]
+        &["effort", "sandbox", "codex_home", "config"]
     }
 
     fn settings(&self) -> &'static [Setting] {

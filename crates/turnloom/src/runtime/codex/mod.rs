@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, OLDEST, PARAMS, SETTINGS};
+use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, MODES, OLDEST, PARAMS, SETTINGS};
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 pub use self::exec::CodexExec;
@@ -131,6 +131,10 @@ impl Runtime for Codex {
         CAPABILITIES
     }
 
+    fn modes(&self) -> &'static [&'static str] {
+        MODES
+    }
+
     fn own_params(&self) -> &'static [&'static str] {
         PARAMS
     }
@@ -236,6 +240,7 @@ impl Installed {
             installed: true,
             version: None,
             capabilities: runtime.capabilities(),
+            modes: runtime.modes(),
             settings: runtime.settings(),
             problem: None,
             fix: None,
