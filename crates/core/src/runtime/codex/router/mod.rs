@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,13 +12,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::threads::Whose;
 use crate::runtime::Line;
 use crate::runtime::jsonrpc::{Error, Id, Incoming, read};
 
-/// How much is held of threads whose parent is not known yet, all together.
-const MAX_HELD_LINES: usize = 4_096;
-/// How many threads are remembered that nobody listens to any more.
-const MAX_FORGOTTEN: usize = 4_096;
+/// How many names are remembered whose echo has not come.
+const MAX_NAMED: usize = 1_024;
+/// How much of a line that cannot be read is passed on.
+const UNREADABLE_BYTES: usize = 2 * 1024;
+
+/// Not Codex's word: what tells a client of a line that the server wrote and nobody can read.
+pub(super) const UNREADABLE: &str = "host/unreadable";
 
 /// One of those who share the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,18 +55,32 @@ pub struct Router {
     threads: BTreeMap<String, Thread>,
     /// What the server asked and waits for.
     asked: BTreeMap<Id, Asked>,
-    strangers: BTreeMap<String, Vec<Vec<u8>>>,
+    strangers: BTreeMap<String, Stranger>,
     held: usize,
-    /// Threads of clients that have left.
-    forgotten: VecDeque<String>,
+    /// Threads of clients that have left, and whose children they are.
+    forgotten: VecDeque<(String, Option<String>)>,
+    /// Names that clients have given to threads, until the server has told of them.
+    named: BTreeSet<(String, String)>,
 }
 
 #[derive(Debug)]
 struct Thread {
     owner: ClientId,
+    parent: Option<String>,
     /// The turn that runs in it.
     turn: Option<String>,
     cwd: Option<String>,
+}
+
+/// A thread of which it is not known whose it is.
+#[derive(Debug, Default)]
+struct Stranger {
+    /// What it has said.
+    lines: Vec<Vec<u8>>,
+    /// Its parent, which is a stranger as well.
+    parent: Option<String>,
+    /// How often the server did not want to say who it is.
+    refused: usize,
 }
 
 #[derive(Debug)]
@@ -77,10 +96,12 @@ enum Call {
     Client {
         client: ClientId,
         id: Id,
-        /// It will bring a thread.
-        opens: bool,
-        /// It tells the end of commands by force, in this directory.
-        deserts: Option<String>,
+        means: Means,
+    },
+    /// A turn is about to begin in this thread, and whoever wanted it has left.
+    Orphan {
+        thread_id: String,
+        cwd: Option<String>,
     },
     /// The router itself wants to know whose child this is.
     Parent {
@@ -91,6 +112,28 @@ enum Call {
         cwd: Option<String>,
     },
     Nobody,
+}
+
+/// What the answer to a client's call means for everybody.
+#[derive(Debug)]
+enum Means {
+    Nothing,
+    /// It brings a thread. One that is resumed speaks before that, so it already has its owner.
+    Thread {
+        owned: Option<String>,
+    },
+    /// It begins a turn in this thread.
+    Turn {
+        thread_id: String,
+    },
+    /// It tells the end of commands by force, in this directory.
+    Ended {
+        cwd: Option<String>,
+    },
+    Name {
+        thread_id: String,
+        name: String,
+    },
 }
 
 /// The handshake happens once; everybody gets the same answer.
@@ -115,6 +158,8 @@ struct About<'a> {
     turn: Option<Named<'a>>,
     #[serde(borrow)]
     cwd: Option<Cow<'a, str>>,
+    #[serde(borrow, alias = "threadName")]
+    name: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -141,7 +186,7 @@ impl Router {
 
     /// Whether nothing is being ended any more. A server that goes before that leaves things behind: a command's sandbox in the workspace.
     pub fn is_settled(&self) -> bool {
-        !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. }))
+        !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. } | Call::Orphan { .. }))
     }
 
     // ---- from the clients ----
@@ -178,25 +223,43 @@ impl Router {
             return self.greet(client, id, params, out);
         }
         let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
-        let opens = matches!(method, "thread/start" | "thread/resume" | "thread/fork");
-        if method == "thread/resume"
-            && let Some(thread_id) = about.thread_id.as_deref()
-        {
-            match self.threads.get(thread_id) {
-                Some(thread) if thread.owner != client => {
-                    let error = Error::new(-32_600, format!("thread {thread_id} already has an active writer"));
-                    return out.to_clients.push((client, encoded(&json!({ "id": id, "error": error }))));
-                }
-                Some(_) => {}
-                // It speaks before it is answered.
-                None => self.own(thread_id, client, None),
-            }
-        }
-        // They are listed when a turn was interrupted, which may already have ended them.
-        let ends = matches!(method, "thread/backgroundTerminals/list" | "thread/backgroundTerminals/terminate");
-        let deserts = about.thread_id.filter(|_| ends).and_then(|thread_id| self.threads.get(&*thread_id)?.cwd.clone());
+        let Some(means) = self.meaning(client, method, &about) else {
+            let thread_id = about.thread_id.unwrap_or_default();
+            let error = Error::new(-32_600, format!("thread {thread_id} already has an active writer"));
+            return out.to_clients.push((client, encoded(&json!({ "id": id, "error": error }))));
+        };
         let params: Value = serde_json::from_str(params).unwrap_or_default();
-        self.call(Call::Client { client, id, opens, deserts }, method, &params, out);
+        self.call(Call::Client { client, id, means }, method, &params, out);
+    }
+
+    /// What a call is about. Nothing, if it wants a thread that somebody else has.
+    fn meaning(&mut self, client: ClientId, method: &str, about: &About<'_>) -> Option<Means> {
+        let thread_id = about.thread_id.as_deref().unwrap_or_default();
+        Some(match method {
+            "thread/resume" => match self.threads.get(thread_id) {
+                Some(thread) if thread.owner != client => return None,
+                Some(_) => Means::Thread { owned: None },
+                None => {
+                    self.own(thread_id, client, None);
+                    Means::Thread { owned: Some(thread_id.to_owned()) }
+                }
+            },
+            "thread/start" | "thread/fork" => Means::Thread { owned: None },
+            "turn/start" | "review/start" => Means::Turn { thread_id: thread_id.to_owned() },
+            // They are listed when a turn was interrupted, which may already have ended them.
+            "thread/backgroundTerminals/list" | "thread/backgroundTerminals/terminate" => {
+                Means::Ended { cwd: self.threads.get(thread_id).and_then(|thread| thread.cwd.clone()) }
+            }
+            "thread/name/set" => {
+                let (thread_id, name) = (thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned());
+                if self.named.len() >= MAX_NAMED {
+                    self.named.clear();
+                }
+                self.named.insert((thread_id.clone(), name.clone()));
+                Means::Name { thread_id, name }
+            }
+            _ => Means::Nothing,
+        })
     }
 
     fn greet(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
@@ -224,19 +287,24 @@ impl Router {
             return;
         }
         for call in self.calls.values_mut() {
-            // A thread that is still on its way is let go when it comes.
-            if matches!(call, Call::Client { client: waiting, opens: false, .. } if *waiting == client) {
-                *call = Call::Nobody;
+            let Call::Client { client: waiting, means, .. } = call else { continue };
+            if *waiting != client {
+                continue;
             }
+            *call = match means {
+                // What is still on its way is let go or stopped when it comes.
+                Means::Thread { .. } => continue,
+                Means::Turn { thread_id } => {
+                    let cwd = self.threads.get(thread_id).and_then(|thread| thread.cwd.clone());
+                    Call::Orphan { thread_id: std::mem::take(thread_id), cwd }
+                }
+                Means::Nothing | Means::Ended { .. } | Means::Name { .. } => Call::Nobody,
+            };
         }
         if let Hello::Said { waiting } = &mut self.hello {
             waiting.retain(|(waiting, _)| *waiting != client);
         }
-        let asked: Vec<Id> =
-            self.asked.iter().filter(|(_, asked)| asked.client == client).map(|(id, _)| id.clone()).collect();
-        for id in &asked {
-            self.refuse(id, out);
-        }
+        self.refuse_all(|asked| asked.client == client, out);
         let theirs = |(id, thread): (&String, &Thread)| (thread.owner == client).then(|| id.clone());
         let threads: Vec<String> = self.threads.iter().filter_map(theirs).collect();
         for thread_id in &threads {
@@ -245,18 +313,28 @@ impl Router {
     }
 
     fn let_go(&mut self, thread_id: &str, out: &mut Routed) {
-        let (turn, cwd) = self.threads.remove(thread_id).map(|thread| (thread.turn, thread.cwd)).unwrap_or_default();
+        let Some(Thread { turn, cwd, parent, .. }) = self.threads.remove(thread_id) else { return };
+        self.refuse_all(|asked| asked.thread_id.as_deref() == Some(thread_id), out);
+        self.stop(thread_id, turn.as_deref(), cwd, out);
+        self.call(Call::Nobody, "thread/unsubscribe", &json!({ "threadId": thread_id }), out);
+        self.remember_forgotten(thread_id, parent);
+    }
+
+    /// Ends what a thread has running.
+    fn stop(&mut self, thread_id: &str, turn: Option<&str>, cwd: Option<String>, out: &mut Routed) {
         if let Some(turn) = turn {
             let params = json!({ "threadId": thread_id, "turnId": turn });
             self.call(Call::Nobody, "turn/interrupt", &params, out);
         }
         let params = json!({ "threadId": thread_id });
         self.call(Call::Cleaning { cwd }, "thread/backgroundTerminals/clean", &params, out);
-        self.call(Call::Nobody, "thread/unsubscribe", &params, out);
-        if self.forgotten.len() >= MAX_FORGOTTEN {
-            self.forgotten.pop_front();
+    }
+
+    fn refuse_all(&mut self, which: impl Fn(&Asked) -> bool, out: &mut Routed) {
+        let asked: Vec<Id> = self.asked.iter().filter(|(_, asked)| which(asked)).map(|(id, _)| id.clone()).collect();
+        for id in &asked {
+            self.refuse(id, out);
         }
-        self.forgotten.push_back(thread_id.to_owned());
     }
 
     fn refuse(&mut self, id: &Id, out: &mut Routed) {
@@ -268,8 +346,15 @@ impl Router {
     // ---- from the server ----
 
     pub fn from_server(&mut self, line: Line<'_>, out: &mut Routed) {
-        let Line::Text(bytes) = line else {
-            return out.unreadable.push("a line is over the limit".to_owned());
+        let bytes = match line {
+            Line::Text(bytes) => bytes,
+            Line::TooLong { size, head, .. } => {
+                let error = format!("a line of {size} bytes is over the limit");
+                return match answered_in(head).and_then(|id| self.calls.remove(&id)) {
+                    Some(call) => self.answered(call, Err(Error::new(0, error)), out),
+                    None => self.unreadable(error, line, out),
+                };
+            }
         };
         match read(line) {
             Ok(None) => {}
@@ -295,8 +380,21 @@ impl Router {
                 }
             }
             Ok(Some(Incoming::Notification { method, params })) => self.notification(&method, params, bytes, out),
-            Err(error) => out.unreadable.push(error),
+            Err(error) => self.unreadable(error, line, out),
         }
+    }
+
+    /// Whose it would have been is not known, so everybody hears that something was lost.
+    fn unreadable(&mut self, error: String, line: Line<'_>, out: &mut Routed) {
+        let (raw, size, sha256) = match line {
+            Line::Text(bytes) => (bytes, bytes.len() as u64, None),
+            Line::TooLong { size, sha256, head } => (head, size, Some(sha256)),
+        };
+        let raw = String::from_utf8_lossy(raw.get(..UNREADABLE_BYTES).unwrap_or(raw));
+        let params = json!({ "error": error, "raw": raw, "size": size, "sha256": sha256 });
+        let told = encoded(&json!({ "method": UNREADABLE, "params": params }));
+        out.to_clients.extend(self.clients.iter().map(|client| (*client, told.clone())));
+        out.unreadable.push(error);
     }
 
     fn notification(&mut self, method: &str, params: &str, bytes: &[u8], out: &mut Routed) {
@@ -306,6 +404,11 @@ impl Router {
             // About the server itself, so for everybody.
             return self.clients.iter().for_each(|client| out.to_clients.push((*client, with_end(bytes))));
         };
+        if method == "thread/name/updated"
+            && self.named.remove(&(thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned()))
+        {
+            return; // Whoever gave it this name knows.
+        }
         match self.whose(thread_id) {
             Whose::Of(client) => {
                 let turn = about.turn.map(|turn| turn.id.into_owned());
@@ -348,134 +451,50 @@ impl Router {
                     }
                 }
             }
-            Call::Client { client, id, opens, deserts } => {
-                let opened = result.as_ref().ok().filter(|_| opens).and_then(|result| opened(result));
-                let here = self.clients.contains(&client);
-                if here {
-                    let line = match result {
+            Call::Client { client, id, means } => {
+                if self.clients.contains(&client) {
+                    let line = match &result {
                         Ok(result) => answer(&id, result),
                         Err(error) => encoded(&json!({ "id": id, "error": error })),
                     };
                     out.to_clients.push((client, line));
                 }
-                if let Some((thread_id, cwd)) = opened {
-                    out.entered.extend(cwd.clone());
-                    self.own(&thread_id, client, cwd);
-                    if here {
-                        self.let_in(&thread_id, out);
-                    } else {
-                        self.let_go(&thread_id, out);
-                    }
+                self.client_answered(client, means, result.ok(), out);
+            }
+            Call::Orphan { thread_id, cwd } => {
+                let turn = result.ok().and_then(turn_in);
+                // If somebody goes on with the thread, the turn is theirs.
+                if turn.is_some() && !self.threads.contains_key(&thread_id) {
+                    self.stop(&thread_id, turn.as_deref(), cwd, out);
                 }
-                self.settle_strangers(out);
-                self.desert(deserts, out);
             }
-            Call::Parent { thread_id } => {
-                let parent = result.ok().and_then(parent_of);
-                self.parent_known(&thread_id, parent.as_deref(), out);
-            }
+            Call::Parent { thread_id } => match result {
+                Ok(result) => self.parent_known(&thread_id, parent_of(result).as_deref(), out),
+                Err(_) => self.parent_refused(&thread_id, out),
+            },
             Call::Cleaning { cwd } => self.desert(cwd, out),
             Call::Nobody => {}
         }
     }
 
-    // ---- threads ----
-
-    fn own(&mut self, thread_id: &str, client: ClientId, cwd: Option<String>) {
-        self.forgotten.retain(|known| known != thread_id);
-        let thread =
-            self.threads.entry(thread_id.to_owned()).or_insert(Thread { owner: client, turn: None, cwd: None });
-        thread.owner = client;
-        thread.cwd = cwd.or(thread.cwd.take());
-    }
-
-    /// Whether a thread works in this directory, or may begin to.
-    pub fn works_in(&self, cwd: &str) -> bool {
-        self.threads.values().any(|thread| thread.cwd.as_deref() == Some(cwd))
-    }
-
-    /// Whether any turn runs.
-    pub fn is_working(&self) -> bool {
-        self.threads.values().any(|thread| thread.turn.is_some())
-    }
-
-    fn desert(&self, cwd: Option<String>, out: &mut Routed) {
-        let busy = |cwd: &String| {
-            self.threads.values().any(|thread| thread.turn.is_some() && thread.cwd.as_ref() == Some(cwd))
-        };
-        out.deserted.extend(cwd.filter(|cwd| !busy(cwd)));
-    }
-
-    fn whose(&self, thread_id: &str) -> Whose {
-        match self.threads.get(thread_id) {
-            Some(thread) => Whose::Of(thread.owner),
-            None if self.forgotten.iter().any(|known| known == thread_id) => Whose::Forgotten,
-            None => Whose::Unknown,
-        }
-    }
-
-    /// Keeps what a thread says until it is known whose it is.
-    fn hold(&mut self, thread_id: &str, line: &[u8], out: &mut Routed) {
-        if self.held >= MAX_HELD_LINES {
-            // Whoever it is, it has had its time.
-            let strangers: Vec<String> = self.strangers.keys().cloned().collect();
-            for stranger in &strangers {
-                self.forget(stranger, out);
+    /// What a call of a client has led to, whether or not the client is still there.
+    fn client_answered(&mut self, client: ClientId, means: Means, result: Option<&str>, out: &mut Routed) {
+        match means {
+            Means::Thread { owned } => {
+                match result.and_then(opened) {
+                    Some((thread_id, cwd)) => self.opened(client, &thread_id, cwd, out),
+                    None => drop(owned.and_then(|thread_id| self.disown(&thread_id, client))),
+                }
+                self.settle_strangers(out);
             }
-        }
-        self.held += 1;
-        let is_new = !self.strangers.contains_key(thread_id);
-        self.strangers.entry(thread_id.to_owned()).or_default().push(line.to_vec());
-        if is_new {
-            let thread_id = thread_id.to_owned();
-            let params = json!({ "threadId": thread_id });
-            self.call(Call::Parent { thread_id }, "thread/read", &params, out);
-        }
-    }
-
-    fn parent_known(&mut self, thread_id: &str, parent: Option<&str>, out: &mut Routed) {
-        if !self.strangers.contains_key(thread_id) {
-            return;
-        }
-        match parent.map(|parent| (parent, self.whose(parent))) {
-            Some((parent, Whose::Of(client))) => {
-                let cwd = self.threads.get(parent).and_then(|parent| parent.cwd.clone());
-                self.own(thread_id, client, cwd);
-                self.let_in(thread_id, out);
+            Means::Ended { cwd } => self.desert(cwd, out),
+            Means::Name { thread_id, name } => {
+                if result.is_none() {
+                    self.named.remove(&(thread_id, name));
+                }
             }
-            Some((_, Whose::Forgotten)) => self.forget(thread_id, out),
-            // A child of a child that is not known either, or the thread of a client that still waits for the answer.
-            Some((_, Whose::Unknown)) | None => self.settle_strangers(out),
+            Means::Turn { .. } | Means::Nothing => {}
         }
-    }
-
-    /// When nothing is on its way that could tell whose they are, nobody will.
-    fn settle_strangers(&mut self, out: &mut Routed) {
-        let open = |call: &Call| matches!(call, Call::Client { opens: true, .. } | Call::Parent { .. });
-        if self.calls.values().any(open) {
-            return;
-        }
-        let strangers: Vec<String> = self.strangers.keys().cloned().collect();
-        for stranger in &strangers {
-            self.forget(stranger, out);
-        }
-    }
-
-    /// Hears again what was held.
-    fn let_in(&mut self, thread_id: &str, out: &mut Routed) {
-        let lines = self.strangers.remove(thread_id).unwrap_or_default();
-        self.held = self.held.saturating_sub(lines.len());
-        for line in lines {
-            self.from_server(Line::Text(&line), out);
-        }
-    }
-
-    fn forget(&mut self, thread_id: &str, out: &mut Routed) {
-        self.forgotten.push_back(thread_id.to_owned());
-        if self.forgotten.len() > MAX_FORGOTTEN {
-            self.forgotten.pop_front();
-        }
-        self.let_in(thread_id, out);
     }
 
     /// The server is gone: whoever waits is told, and everybody has to come again.
@@ -497,15 +516,9 @@ impl Router {
         self.asked.clear();
         self.strangers.clear();
         self.forgotten.clear();
+        self.named.clear();
         self.held = 0;
     }
-}
-
-/// Who listens to a thread.
-enum Whose {
-    Of(ClientId),
-    Forgotten,
-    Unknown,
 }
 
 /// The thread that an answer brings, and where it works.
@@ -515,9 +528,23 @@ fn opened(result: &str) -> Option<(String, Option<String>)> {
     Some((id, about.cwd.map(Cow::into_owned)))
 }
 
+fn turn_in(result: &str) -> Option<String> {
+    let about: About<'_> = serde_json::from_str(result).ok()?;
+    about.turn.map(|turn| turn.id.into_owned()).filter(|id| !id.is_empty())
+}
+
 fn parent_of(result: &str) -> Option<String> {
     let about: About<'_> = serde_json::from_str(result).ok()?;
     about.thread.and_then(|thread| thread.parent_thread_id).map(Cow::into_owned)
+}
+
+/// The call that a line answers of which only the beginning is known.
+fn answered_in(head: &[u8]) -> Option<i64> {
+    let head = String::from_utf8_lossy(head);
+    let id =
+        head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"id\"")?.trim_start().strip_prefix(':')?;
+    let (id, rest) = id.split_once(',')?;
+    rest.trim_start().starts_with("\"result\"").then(|| id.trim().parse().ok())?
 }
 
 fn answer(id: &Id, result: &str) -> Vec<u8> {

@@ -242,6 +242,220 @@ fn the_end_of_the_server_is_told_to_everybody() {
     assert!(router.is_empty());
 }
 
+/// A router whose server says only what the test says, when the test says it.
+#[derive(Default)]
+struct Slow {
+    router: Router,
+    out: Routed,
+}
+
+impl Slow {
+    fn client(&mut self) -> ClientId {
+        self.router.connect()
+    }
+
+    fn says(&mut self, client: ClientId, line: &Value) {
+        self.router.from_client(client, line.to_string().as_bytes(), &mut self.out);
+    }
+
+    fn server_says(&mut self, line: &Value) {
+        self.router.from_server(Line::Text(line.to_string().as_bytes()), &mut self.out);
+    }
+
+    /// What was last asked of the server with this method, about this thread.
+    fn asked(&mut self, method: &str, thread: &str) -> Option<Value> {
+        let lines = self.out.to_server.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let mut lines = lines.map(|line| serde_json::from_slice::<Value>(line).unwrap());
+        lines.rfind(|line| line["method"] == method && line["params"]["threadId"] == thread)
+    }
+
+    fn answers(&mut self, call: &Value, result: &Value) {
+        self.server_says(&json!({ "id": call["id"], "result": result }));
+    }
+
+    fn refuses(&mut self, call: &Value) {
+        self.server_says(&json!({ "id": call["id"], "error": { "code": -32600, "message": "no" } }));
+    }
+
+    /// What a client has heard since it was last asked.
+    fn heard(&mut self, client: ClientId) -> Vec<Value> {
+        let (theirs, others) = std::mem::take(&mut self.out.to_clients).into_iter().partition(|(to, _)| *to == client);
+        self.out.to_clients = others;
+        theirs.iter().map(|(_, line)| serde_json::from_slice(line).unwrap()).collect()
+    }
+
+    /// A thread of this client.
+    fn thread(&mut self, client: ClientId, id: &str) {
+        self.says(client, &json!({ "method": "thread/resume", "id": 1, "params": { "threadId": id } }));
+        let call = self.asked("thread/resume", id).unwrap();
+        self.answers(&call, &json!({ "thread": { "id": id }, "cwd": "/w" }));
+        self.heard(client);
+    }
+}
+
+#[test]
+fn a_grandchild_may_be_known_before_its_parent() {
+    let mut slow = Slow::default();
+    let client = slow.client();
+    slow.thread(client, "t");
+    for thread in ["child", "grandchild"] {
+        slow.server_says(&json!({ "method": "turn/started", "params": { "threadId": thread, "turn": { "id": "u" } } }));
+    }
+    let (child, grandchild) =
+        (slow.asked("thread/read", "child").unwrap(), slow.asked("thread/read", "grandchild").unwrap());
+    slow.answers(&grandchild, &json!({ "thread": { "id": "grandchild", "parentThreadId": "child" } }));
+    assert_eq!(slow.heard(client), [] as [Value; 0], "it is not known yet whose child its parent is");
+    slow.answers(&child, &json!({ "thread": { "id": "child", "parentThreadId": "t" } }));
+    let threads: Vec<_> = slow.heard(client).iter().map(|line| line["params"]["threadId"].clone()).collect();
+    assert_eq!(threads, ["child", "grandchild"]);
+    // A server that is busy is asked again.
+    let started = json!({ "method": "turn/started", "params": { "threadId": "busy", "turn": { "id": "u" } } });
+    slow.server_says(&started);
+    let refused = slow.asked("thread/read", "busy").unwrap();
+    slow.refuses(&refused);
+    let again = slow.asked("thread/read", "busy").unwrap();
+    assert_ne!(again, refused);
+    slow.answers(&again, &json!({ "thread": { "id": "busy", "parentThreadId": "t" } }));
+    assert_eq!(slow.heard(client), [started]);
+    // One whose parent has never said a word: the parent's parent is asked for.
+    let ask = json!({ "method": "item/tool/call", "id": 9, "params": { "threadId": "late" } });
+    slow.server_says(&ask);
+    let late = slow.asked("thread/read", "late").unwrap();
+    slow.answers(&late, &json!({ "thread": { "id": "late", "parentThreadId": "silent" } }));
+    let silent = slow.asked("thread/read", "silent").expect("it is asked for");
+    slow.answers(&silent, &json!({ "thread": { "id": "silent", "parentThreadId": "t" } }));
+    assert_eq!(slow.heard(client), [ask]);
+}
+
+#[test]
+fn whoever_goes_on_with_a_thread_hears_its_children_too() {
+    let mut slow = Slow::default();
+    let one = slow.client();
+    slow.thread(one, "t");
+    let started = json!({ "method": "turn/started", "params": { "threadId": "child", "turn": { "id": "u" } } });
+    slow.server_says(&started);
+    let read = slow.asked("thread/read", "child").unwrap();
+    let child = json!({ "thread": { "id": "child", "parentThreadId": "t" } });
+    slow.answers(&read, &child);
+    slow.says(one, &json!({ "method": "exit" }));
+    slow.server_says(&started);
+    let two = slow.client();
+    slow.thread(two, "t");
+    slow.server_says(&started);
+    let again = slow.asked("thread/read", "child").unwrap();
+    assert_ne!(again, read, "it is nobody's, and it is asked whose it is");
+    slow.answers(&again, &child);
+    assert_eq!(slow.heard(two), [started]);
+}
+
+#[test]
+fn a_turn_that_begins_after_its_client_has_left_is_stopped() {
+    let mut slow = Slow::default();
+    let client = slow.client();
+    slow.thread(client, "t");
+    slow.says(client, &json!({ "method": "turn/start", "id": 2, "params": { "threadId": "t", "input": [] } }));
+    let start = slow.asked("turn/start", "t").unwrap();
+    slow.says(client, &json!({ "method": "exit" }));
+    assert_eq!(slow.asked("turn/interrupt", "t"), None, "it has no name yet");
+    let clean = slow.asked("thread/backgroundTerminals/clean", "t").unwrap();
+    slow.answers(&clean, &json!({}));
+    assert!(!slow.router.is_settled(), "it may still begin");
+    slow.answers(&start, &json!({ "turn": { "id": "u1" } }));
+    assert_eq!(slow.asked("turn/interrupt", "t").expect("nobody wants it")["params"]["turnId"], "u1");
+    let again = slow.asked("thread/backgroundTerminals/clean", "t").unwrap();
+    assert_ne!(again, clean, "what it has begun to run is ended");
+    slow.answers(&again, &json!({}));
+    assert!(slow.router.is_settled());
+}
+
+#[test]
+fn a_thread_that_comes_after_its_client_has_left_is_let_go() {
+    let mut slow = Slow::default();
+    let client = slow.client();
+    slow.says(client, &json!({ "method": "thread/fork", "id": 1, "params": { "threadId": "t" } }));
+    let fork = slow.asked("thread/fork", "t").unwrap();
+    slow.says(client, &json!({ "method": "exit" }));
+    slow.answers(&fork, &json!({ "thread": { "id": "copy" } }));
+    assert!(slow.asked("thread/unsubscribe", "copy").is_some());
+}
+
+#[test]
+fn a_thread_that_could_not_be_resumed_belongs_to_nobody() {
+    let mut slow = Slow::default();
+    let (one, two) = (slow.client(), slow.client());
+    let resume = json!({ "method": "thread/resume", "id": 1, "params": { "threadId": "t" } });
+    slow.says(one, &resume);
+    let call = slow.asked("thread/resume", "t").unwrap();
+    slow.refuses(&call);
+    slow.says(two, &resume);
+    assert_eq!(slow.heard(two), [] as [Value; 0], "nobody is in the way");
+    assert_ne!(slow.asked("thread/resume", "t").unwrap(), call);
+}
+
+#[test]
+fn whoever_goes_on_with_a_thread_keeps_it_when_an_earlier_answer_comes_late() {
+    let mut slow = Slow::default();
+    let one = slow.client();
+    let resume = json!({ "method": "thread/resume", "id": 1, "params": { "threadId": "t" } });
+    slow.says(one, &resume);
+    let first = slow.asked("thread/resume", "t").unwrap();
+    slow.says(one, &json!({ "method": "exit" }));
+    let left = slow.asked("thread/unsubscribe", "t").unwrap();
+    let two = slow.client();
+    slow.says(two, &resume);
+    let second = slow.asked("thread/resume", "t").unwrap();
+    for call in [&first, &second] {
+        slow.answers(call, &json!({ "thread": { "id": "t" }, "cwd": "/w" }));
+    }
+    assert_eq!(slow.asked("thread/unsubscribe", "t").unwrap(), left, "it is not let go again");
+    slow.heard(two);
+    let started = json!({ "method": "turn/started", "params": { "threadId": "t", "turn": { "id": "u" } } });
+    slow.server_says(&started);
+    assert_eq!(slow.heard(two), [started]);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_to_everybody_and_ends_a_call() {
+    let mut slow = Slow::default();
+    let (one, two) = (slow.client(), slow.client());
+    slow.router.from_server(Line::Text(b"not JSON"), &mut slow.out);
+    for client in [one, two] {
+        let told = slow.heard(client);
+        assert_eq!((told.len(), &told[0]["params"]["raw"]), (1, &json!("not JSON")));
+    }
+    slow.says(one, &json!({ "method": "thread/read", "id": 7, "params": { "threadId": "t" } }));
+    let call = slow.asked("thread/read", "t").unwrap();
+    let head = format!("{{\"id\":{},\"result\":{{\"thread\":", call["id"]);
+    let line = Line::TooLong { size: 99, sha256: "abc", head: head.as_bytes() };
+    slow.router.from_server(line, &mut slow.out);
+    let told = slow.heard(one);
+    assert_eq!((told.len(), &told[0]["id"]), (1, &json!(7)), "{told:?}");
+    assert!(told[0]["error"]["message"].as_str().unwrap().contains("99 bytes"));
+    assert_eq!(slow.heard(two), [] as [Value; 0], "it was not for this one");
+}
+
+#[test]
+fn the_echo_of_a_name_that_was_given_here_is_no_news() {
+    let mut slow = Slow::default();
+    let (owner, other) = (slow.client(), slow.client());
+    slow.thread(owner, "t");
+    let name =
+        |name: &str| json!({ "method": "thread/name/set", "id": 5, "params": { "threadId": "t", "name": name } });
+    let updated =
+        |name: &str| json!({ "method": "thread/name/updated", "params": { "threadId": "t", "threadName": name } });
+    slow.says(other, &name("one"));
+    slow.says(other, &name("two"));
+    slow.server_says(&updated("one"));
+    slow.server_says(&updated("two"));
+    assert_eq!(
+        slow.heard(owner),
+        [] as [Value; 0],
+        "the session has these names from elsewhere, and may have a third one"
+    );
+    slow.server_says(&updated("two"));
+    assert_eq!(slow.heard(owner), [updated("two")], "this one is from another program");
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Connect,
