@@ -361,8 +361,12 @@ impl Machine {
                     out.reply(to, Err(Refusal::AgentFailed { message, code: "agent_exited".to_owned(), fix: None }));
                 }
             }
-            // It was told to; what came in meanwhile is for the next one.
-            Agent::Closing { .. } => {}
+            // It was told to; what came in meanwhile is for the next one. But it may have begun a turn by itself before it heard so.
+            Agent::Closing { .. } => {
+                if self.agent_in_turn() {
+                    self.lost_in_turn(exit_code, description, at, out);
+                }
+            }
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the agent ended");
         let is_needed = self.undelivered.is_some() || self.errand.is_some() || !self.unheard.is_empty();
@@ -439,6 +443,10 @@ fn may_say(event: &Event) -> bool {
 
 /// Whether a fact may stand between turns.
 fn may_stand_alone(event: &Event) -> bool {
+    // A helper may begin its work after the turn that wanted it.
+    if let Event::SubagentStarted(started) = event {
+        return started.background == Some(true);
+    }
     matches!(
         event,
         Event::SessionUpdated(_)

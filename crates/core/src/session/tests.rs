@@ -80,6 +80,20 @@ fn what_was_said_into_a_turn_keeps_its_order_in_the_queue() {
 }
 
 #[test]
+fn a_turn_that_an_agent_begins_while_it_is_sent_away_ends_with_it() {
+    let mut machine = in_turn();
+    let ended = Report::TurnEnded { outcome: Outcome::Completed, reason: None, failure: None };
+    input(&mut machine, Input::Report(ended), NOW);
+    wish(&mut machine, Wish::Rollback { turns: 1, files: Files::Keep });
+    input(&mut machine, Input::Report(Report::TurnStarted { origin: Origin::Agent }), NOW);
+    assert!(machine.state.turn.is_some());
+    let late = machine.next_deadline().expect("the rollback is not waited for without end");
+    input(&mut machine, Input::Tick, late);
+    input(&mut machine, Input::Exited { exit_code: Some(0), description: "it was told to".into() }, late);
+    assert!(machine.state.turn.is_none(), "nobody else will end it");
+}
+
+#[test]
 fn an_agent_that_does_not_answer_a_rollback_is_not_waited_for() {
     let mut machine = in_turn();
     let ended = Report::TurnEnded { outcome: Outcome::Completed, reason: None, failure: None };

@@ -49,6 +49,10 @@ impl SimulatedLog for VecLog {
 pub struct Dice(u64);
 
 impl Dice {
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     pub fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
