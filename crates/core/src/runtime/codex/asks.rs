@@ -268,15 +268,18 @@ impl CodexProtocol {
     }
 
     fn elicited(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
-        // It does not say for which call; it is one of that server's.
+        let meta = |name: &str| ask.meta.get(name);
+        // It does not say for which call: it is one of that server's, best one with the same input that nobody was asked about.
         let call = self.work(&ask.thread_id).and_then(|work| {
-            work.tools.iter().find_map(|(item_id, call)| match &call.kind {
-                ToolKind::Mcp { server, tool } if *server == ask.server_name => Some((item_id.clone(), tool.clone())),
+            let calls = work.tools.iter().filter_map(|(item_id, call)| match &call.kind {
+                ToolKind::Mcp { server, tool, arguments } if *server == ask.server_name => {
+                    Some(((meta("tool_params") != Some(arguments), call.held), (item_id.clone(), tool.clone())))
+                }
                 _ => None,
-            })
+            });
+            calls.min_by_key(|(distance, _)| *distance).map(|(_, call)| call)
         });
         let (item_id, called) = call.unzip();
-        let meta = |name: &str| ask.meta.get(name);
         if meta("codex_approval_kind").and_then(Value::as_str) != Some("mcp_tool_call") {
             let (questions, fields) = forms::of_form(ask);
             let title = Some(format!("{}: {}", ask.server_name, ask.message));

@@ -17,7 +17,7 @@ impl Work {
         }
         self.touch(out);
         let script = shell::unwrapped(&command.line);
-        let kind = ToolKind::Command { process_id: command.process_id.clone(), script: script.clone() };
+        let kind = ToolKind::Command { script: script.clone() };
         let tool_use_id = self.open_tool(&command.id, kind);
         let reading = shell::reading(&script);
         let mut start = ToolStart {
@@ -55,7 +55,7 @@ impl Work {
         let Some(tool) = self.tools.remove(&command.id) else { return };
         let denied = command.status == "declined";
         let script = match &tool.kind {
-            ToolKind::Command { script, .. } => script.as_str(),
+            ToolKind::Command { script } => script.as_str(),
             ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => "",
         };
         let read = shell::reading(script).and_then(Reading::file);

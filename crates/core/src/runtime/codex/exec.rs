@@ -242,6 +242,8 @@ impl ExecProtocol {
         if let Some((_, text)) = self.work.answer.take().filter(|_| outcome == Outcome::Completed) {
             out.report(TurnResult { text });
         }
+        // Its commands end with the process.
+        self.work.tools.clear();
         self.work.end_turn(if outcome == Outcome::Completed { "completed" } else { "interrupted" }, out);
         let failure = (outcome == Outcome::Failed).then(|| {
             let message = message.unwrap_or_else(|| "codex exec did not say why".to_owned());

@@ -35,8 +35,9 @@ impl Work {
             Item::CommandExecution(command) => self.command_started(command, out),
             Item::FileChange { id, changes, .. } => self.change_started(id, changes, out),
             Item::McpToolCall { id, server, tool, arguments, .. } => {
-                let kind = ToolKind::Mcp { server: server.clone(), tool: tool.clone() };
-                self.call_started(id, &format!("mcp__{server}__{tool}"), arguments.clone(), kind, out);
+                let (name, arguments) = (format!("mcp__{server}__{tool}"), arguments.clone());
+                let kind = ToolKind::Mcp { server: server.clone(), tool: tool.clone(), arguments: arguments.clone() };
+                self.call_started(id, &name, arguments, kind, out);
             }
             Item::DynamicToolCall { id, namespace, tool, arguments, .. } => {
                 // What has no namespace is served by this host: its own tool, or one that a client runs.

@@ -167,6 +167,7 @@ impl CodexProtocol {
         if self.turn.is_some() {
             out.report(Report::TurnStarted { origin: Origin::Agent });
         }
+        self.hear_early(out);
     }
 
     fn start_failed(error: &jsonrpc::Error, out: &mut Output) {

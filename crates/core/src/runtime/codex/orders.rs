@@ -42,18 +42,20 @@ impl CodexProtocol {
         let Some(thread_id) = self.thread.clone() else { return };
         let slash = messages.first().and_then(slash_command);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
+        let turn_id = turn_id.clone();
         match slash {
             Some(("review", "")) => {
                 let params = json!({ "threadId": thread_id, "target": { "type": "uncommittedChanges" } });
-                self.call("review/start", params, Call::StartTurn, out);
+                self.call("review/start", params, Call::StartTurn { turn_id }, out);
             }
             Some(("review", instructions)) => {
                 let target = json!({ "type": "custom", "instructions": instructions });
-                self.call("review/start", json!({ "threadId": thread_id, "target": target }), Call::StartTurn, out);
+                let params = json!({ "threadId": thread_id, "target": target });
+                self.call("review/start", params, Call::StartTurn { turn_id }, out);
             }
             Some(("compact", "")) => {
                 self.main.compaction_wanted = true;
-                self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact, out);
+                self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact { turn_id }, out);
             }
             _ => {
                 let mut params = self.settings.of_turn(self.model.as_deref());
@@ -61,7 +63,7 @@ impl CodexProtocol {
                 params.insert("input".to_owned(), messages.iter().flat_map(input_of).collect());
                 let id = messages.first().map(|message| message.message_id.to_string());
                 params.extend(id.map(|id| ("clientUserMessageId".to_owned(), json!(id))));
-                self.call("turn/start", Value::Object(params), Call::StartTurn, out);
+                self.call("turn/start", Value::Object(params), Call::StartTurn { turn_id }, out);
             }
         }
     }
@@ -70,7 +72,8 @@ impl CodexProtocol {
         let Some(thread_id) = self.thread.clone() else { return };
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         self.main.compaction_wanted = true;
-        self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact, out);
+        let call = Call::Compact { turn_id: turn_id.clone() };
+        self.call("thread/compact/start", json!({ "threadId": thread_id }), call, out);
     }
 
     pub(super) fn steer(&mut self, message: Prompt, out: &mut Output) {
@@ -104,9 +107,15 @@ impl CodexProtocol {
 
     /// A call for the running turn was answered with no turn to stop.
     pub(super) fn not_interrupted(&mut self, name: &str, error: &jsonrpc::Error, out: &mut Output) {
-        let is_current = self.turn.as_ref().is_some_and(|turn| turn.names.iter().any(|known| known == name));
-        if is_current && error.message.contains("no active turn") {
-            self.finish_turn("interrupted", None, out);
+        let Some(turn) = &self.turn else { return };
+        let Some(at) = turn.names.iter().position(|known| known == name) else { return };
+        if error.message.contains("no active turn") {
+            return self.finish_turn("interrupted", None, out);
+        }
+        // A review has two names, and answers to one of them.
+        if let (Some(next), Some(thread_id)) = (turn.names.get(at + 1).cloned(), self.thread.clone()) {
+            let params = json!({ "threadId": thread_id, "turnId": next });
+            self.call("turn/interrupt", params, Call::Interrupt { name: next }, out);
         }
     }
 
@@ -198,18 +207,8 @@ impl CodexProtocol {
         }
     }
 
-    fn close(&mut self, out: &mut Output) {
-        if let Some(thread_id) = self.thread.clone() {
-            // A command that is cut off by the end of the server leaves its sandbox behind in the workspace.
-            if self.main.background.is_empty() {
-                self.call("thread/unsubscribe", json!({ "threadId": thread_id }), Call::Quiet, out);
-            } else {
-                let params = json!({ "threadId": thread_id });
-                self.call("thread/backgroundTerminals/clean", params.clone(), Call::Quiet, out);
-                self.call("thread/unsubscribe", params, Call::Quiet, out);
-            }
-        }
-        // Not Codex's word: it is for whatever keeps the server, which knows then that this session is through with it.
+    fn close(&self, out: &mut Output) {
+        // Not Codex's word: it is for the router, which ends what this session has running, as for one that goes without a word.
         out.write_line(&self.peer.notification("exit", None));
     }
 

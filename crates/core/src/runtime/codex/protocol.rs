@@ -1,5 +1,7 @@
 //! The conversation as a whole: which line goes where.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::asks::Asks;
@@ -19,20 +21,29 @@ use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, 
 /// How many turns are remembered by Codex's name for them.
 const MAX_TURN_NAMES: usize = 4_096;
 
+/// How many lines may wait until the session knows that its agent is there.
+const MAX_EARLY: usize = 1_024;
+/// How many turns are remembered that are over, so that what still comes of them is not taken for another one's.
+const MAX_ENDED: usize = 64;
+
 /// What an answer is the answer to.
 #[derive(Debug)]
 pub(super) enum Call {
     Initialize,
     Models,
     Open,
-    StartTurn,
+    StartTurn {
+        turn_id: TurnId,
+    },
     Steer {
         message_id: MessageId,
     },
     Interrupt {
         name: String,
     },
-    Compact,
+    Compact {
+        turn_id: TurnId,
+    },
     Turns {
         to: Option<String>,
         oldest: Option<String>,
@@ -66,12 +77,15 @@ pub struct CodexProtocol {
     pub(super) asked_models: bool,
     pub(super) opened: bool,
     pub(super) is_ready: bool,
+    early: Vec<Vec<u8>>,
     pub(super) resumed: bool,
     pub(super) not_resumed: Option<String>,
     pub(super) thread: Option<String>,
     pub(super) model: Option<String>,
     pub(super) turn: Option<Turn>,
     pub(super) turn_names: Vec<(TurnId, String)>,
+    /// What Codex called the turns that are over.
+    ended: VecDeque<String>,
     /// How many turns a rollback is to take back.
     pub(super) taking_back: usize,
     pub(super) main: Work,
@@ -95,12 +109,14 @@ impl Default for CodexProtocol {
             asked_models: false,
             opened: false,
             is_ready: false,
+            early: Vec::new(),
             resumed: false,
             not_resumed: None,
             thread: None,
             model: None,
             turn: None,
             turn_names: Vec::new(),
+            ended: VecDeque::new(),
             taking_back: 0,
             main: Work::default(),
             family: Family::default(),
@@ -135,15 +151,21 @@ impl Protocol for CodexProtocol {
             Heard::Response { call, result } => self.answered(call, result, out),
             Heard::Request { id, method, params } => {
                 let about = About::of(params);
-                if !self.held_back(&about, line, out) {
+                if !self.is_early(line) && !self.held_back(&about, line, out) {
                     self.join_turn(&about, out);
                     self.asked(&id, &method, params, line, out);
                 }
             }
             Heard::Notification { method, params } => {
                 let about = About::of(params);
-                if is_ignored(&method) || self.held_back(&about, line, out) {
+                if is_ignored(&method)
+                    || (is_of_turn(&method) && self.is_early(line))
+                    || self.held_back(&about, line, out)
+                {
                     return;
+                }
+                if self.is_over(&about) && !may_outlive_turn(&method) {
+                    return out.report(unparsed(&format!("codex/{method}"), &"said after the end of its turn", line));
                 }
                 // The end of an item may be that of a command which an earlier turn left running.
                 if method.starts_with("item/") && method != "item/completed" {
@@ -171,7 +193,9 @@ impl CodexProtocol {
             Call::Initialize => self.shook_hands(result, out),
             Call::Models => self.models_known(result, out),
             Call::Open => self.thread_opened(result, out),
-            Call::StartTurn => match result {
+            // The turn was over before its beginning was answered.
+            Call::StartTurn { turn_id } | Call::Compact { turn_id } if !self.is_running(&turn_id) => {}
+            Call::StartTurn { .. } => match result {
                 Ok(result) => {
                     self.settings.said();
                     let given: TurnGiven = serde_json::from_str(result).unwrap_or_default();
@@ -179,7 +203,7 @@ impl CodexProtocol {
                 }
                 Err(error) => self.turn_refused("the message", &error, out),
             },
-            Call::Compact => {
+            Call::Compact { .. } => {
                 if let Err(error) = result {
                     self.turn_refused("to compact", &error, out);
                 }
@@ -234,6 +258,23 @@ impl CodexProtocol {
         self.thread.as_deref().is_none_or(|main| main == thread_id)
     }
 
+    /// Whether a line has to wait because the session does not know yet that its agent is there: of a turn that ran before it came.
+    fn is_early(&mut self, line: Line<'_>) -> bool {
+        let Line::Text(bytes) = line else { return false };
+        let waits = !self.is_ready && self.early.len() < MAX_EARLY;
+        if waits {
+            self.early.push(bytes.to_vec());
+        }
+        waits
+    }
+
+    /// The session knows; it hears what has waited for that.
+    pub(super) fn hear_early(&mut self, out: &mut Output) {
+        for line in std::mem::take(&mut self.early) {
+            self.line(Line::Text(&line), out);
+        }
+    }
+
     /// Whether a line is about a thread that is not known yet, and has to wait.
     fn held_back(&mut self, about: &About, line: Line<'_>, out: &mut Output) -> bool {
         let (Some(thread_id), Line::Text(bytes)) = (&about.thread_id, line) else { return false };
@@ -260,8 +301,24 @@ impl CodexProtocol {
 
     // ---- turns ----
 
+    /// Whether the running turn is this one of ours.
+    fn is_running(&self, turn_id: &TurnId) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.ours.as_ref() == Some(turn_id))
+    }
+
+    /// Whether something is about a turn of the conversation that has ended.
+    fn is_over(&self, about: &About) -> bool {
+        let of_main = about.thread_id.as_deref().is_some_and(|thread_id| self.is_main(thread_id));
+        of_main && about.turn_id.as_deref().is_some_and(|name| self.has_ended(name))
+    }
+
+    pub(super) fn has_ended(&self, name: &str) -> bool {
+        self.ended.iter().any(|known| known == name)
+    }
+
     pub(super) fn name_turn(&mut self, name: &str, out: &mut Output) {
-        if let Some(turn) = &mut self.turn
+        if !self.has_ended(name)
+            && let Some(turn) = &mut self.turn
             && turn.named(name)
         {
             self.main.begin_turn(name, out);
@@ -286,6 +343,9 @@ impl CodexProtocol {
             }
             return;
         }
+        if self.has_ended(name) {
+            return;
+        }
         if self.turn.is_none() {
             self.turn = Some(Turn::default());
             out.report(Report::TurnStarted { origin: Origin::Agent });
@@ -306,7 +366,7 @@ impl CodexProtocol {
         }
         // A turn of ours that has no name yet has not begun; this is the end of another one.
         let Some(running) = &self.turn else { return };
-        if running.names.is_empty() && !running.joined {
+        if self.has_ended(&turn.id) || (running.names.is_empty() && !running.joined) {
             return;
         }
         if self.main.answer.is_none()
@@ -333,7 +393,12 @@ impl CodexProtocol {
         for stranger in self.family.strangers() {
             self.adopt(&stranger, None, None, out);
         }
-        self.turn = None;
+        for name in self.turn.take().into_iter().flat_map(|turn| turn.names) {
+            if self.ended.len() >= MAX_ENDED {
+                self.ended.pop_front();
+            }
+            self.ended.push_back(name);
+        }
         if let Some((_, text)) = self.main.answer.take().filter(|_| status == "completed") {
             out.report(TurnResult { text });
         }
@@ -378,7 +443,8 @@ impl CodexProtocol {
     fn end_terminals(&mut self, thread_id: &str, turn_id: &str, listed: Terminals, out: &mut Output) {
         for terminal in listed.data {
             let Some(work) = self.work(thread_id) else { return };
-            if work.is_background(&terminal.item_id) {
+            // Left running on purpose, or begun by a turn that came after.
+            if work.is_background(&terminal.item_id) || work.tools.contains_key(&terminal.item_id) {
                 continue;
             }
             work.settle((turn_id.to_owned(), terminal.item_id));
@@ -386,4 +452,13 @@ impl CodexProtocol {
             self.call("thread/backgroundTerminals/terminate", params, Call::Quiet, out);
         }
     }
+}
+
+fn is_of_turn(method: &str) -> bool {
+    ["turn/", "item/", "serverRequest/", "error"].iter().any(|of_turn| method.starts_with(of_turn))
+}
+
+/// What may come of an item after its turn: a command that was left running prints and ends.
+fn may_outlive_turn(method: &str) -> bool {
+    !method.starts_with("item/") || method == "item/completed" || method.starts_with("item/commandExecution/")
 }

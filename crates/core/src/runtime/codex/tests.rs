@@ -36,6 +36,7 @@ fn nothing_in_the_recordings_is_unknown() {
     }
 }
 
+mod late;
 mod orders;
 
 mod fuzz {

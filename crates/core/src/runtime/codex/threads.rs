@@ -30,6 +30,8 @@ struct Child {
     parent: Option<SubagentId>,
     /// It is at work, so the log knows it.
     open: bool,
+    /// How its own work has ended, while a helper of its own goes on. In the log, who ends takes its helpers along.
+    ending: Option<WorkStatus>,
 }
 
 /// What to do about a line of a thread that is not known.
@@ -78,7 +80,7 @@ impl Family {
         let known = self.children.contains_key(thread_id);
         if !known {
             let work = Work::of_subagent(thread_id);
-            self.children.insert(thread_id.to_owned(), Child { work, name, parent, open: false });
+            self.children.insert(thread_id.to_owned(), Child { work, name, parent, open: false, ending: None });
         }
         held
     }
@@ -91,6 +93,7 @@ impl Family {
     pub(super) fn working(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut Work> {
         let parent_tool_use_id = self.spawned_by.get(thread_id).cloned();
         let child = self.children.get_mut(thread_id)?;
+        child.ending = None;
         if !child.open {
             child.open = true;
             let started = SubagentStarted {
@@ -105,13 +108,24 @@ impl Family {
         Some(&mut child.work)
     }
 
+    /// Its work is over. If it has helpers that go on, the log hears of it when the last of them is through.
     pub(super) fn ended(&mut self, thread_id: &str, status: WorkStatus, out: &mut Output) {
-        if let Some(child) = self.children.get_mut(thread_id)
-            && std::mem::take(&mut child.open)
+        let is_theirs = |child: &Child| child.parent.as_ref().is_some_and(|parent| parent.as_str() == thread_id);
+        let has_helpers = self.children.values().any(|child| child.open && is_theirs(child));
+        let Some(child) = self.children.get_mut(thread_id).filter(|child| child.open) else { return };
+        child.work.turn = None;
+        if has_helpers {
+            child.ending = Some(status);
+            return;
+        }
+        (child.open, child.ending) = (false, None);
+        let parent = child.parent.clone();
+        let subagent_id = SubagentId::trusted(thread_id);
+        out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
+        if let Some(parent) = parent
+            && let Some(status) = self.children.get(parent.as_str()).and_then(|parent| parent.ending)
         {
-            child.work.turn = None;
-            let subagent_id = SubagentId::trusted(thread_id);
-            out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
+            self.ended(parent.as_str(), status, out);
         }
     }
 

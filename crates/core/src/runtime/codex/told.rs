@@ -1,18 +1,20 @@
 //! What the server tells: each notification, by name.
 
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::items::{PARAGRAPH, raw};
 use super::protocol::CodexProtocol;
+use super::router::UNREADABLE;
 use super::wire::{
     About, DiffIs, ErrorIs, Interaction, Item, ItemIs, NameIs, Piece, PlanIs, ProgressIs, Rerouted, Resolved, Review,
-    ReviewIs, ServerIs, SettingsAre, StatusIs, TurnIs, UsageIs, WarningIs,
+    ReviewIs, ServerIs, SettingsAre, StatusIs, TurnIs, UnreadableIs, UsageIs, WarningIs,
 };
 use super::work::Work;
 use super::{changes, failure, orders};
 use crate::event::{
-    EndReason, EvidenceChanged, ModelChanged, PlanStep, PlanUpdated, SessionUpdated, StepStatus, WorkStatus,
+    AgentUnparsed, EndReason, EvidenceChanged, ModelChanged, PlanStep, PlanUpdated, SessionUpdated, StepStatus,
+    WorkStatus,
 };
 use crate::id::MessageId;
 use crate::runtime::shell;
@@ -143,6 +145,11 @@ impl CodexProtocol {
                     self.model_is(is.to_model, out);
                 }
             }
+            UNREADABLE => {
+                let UnreadableIs { error, raw, size, sha256 } = read(params)?;
+                let location = "codex/stdout".to_owned();
+                out.report(AgentUnparsed { location, error, raw, size: Some(size), sha256 });
+            }
             "warning" => {
                 let is: WarningIs = read(params)?;
                 self.warn(is.message, out);
@@ -201,7 +208,9 @@ impl CodexProtocol {
 
     fn piece(&mut self, params: &str, voice: Voice, out: &mut Output) -> Result<(), String> {
         let piece: Piece = read(params)?;
-        if let Some(work) = self.working(&piece.thread_id, out) {
+        if let Some(work) = self.working(&piece.thread_id, out)
+            && !work.has_finished(&piece.item_id)
+        {
             work.piece(&piece.item_id, voice, piece.delta, out);
         }
         Ok(())
@@ -209,7 +218,9 @@ impl CodexProtocol {
 
     fn thought(&mut self, method: &str, params: &str, out: &mut Output) -> Result<(), String> {
         let piece: Piece = read(params)?;
-        let Some(work) = self.working(&piece.thread_id, out) else { return Ok(()) };
+        let Some(work) = self.working(&piece.thread_id, out).filter(|work| !work.has_finished(&piece.item_id)) else {
+            return Ok(());
+        };
         match method {
             "item/reasoning/textDelta" => {
                 let item_id = raw(&piece.item_id);
@@ -233,8 +244,11 @@ impl CodexProtocol {
             if self.is_main(&is.thread_id) && self.turn.is_some() {
                 out.report(failure::retrying(&is.error));
             }
-        } else if self.is_main(&is.thread_id) {
+        } else if self.is_main(&is.thread_id) && self.turn.is_some() {
             self.failed = Some(is.error);
+        } else if self.is_main(&is.thread_id) {
+            // No turn fails by it.
+            self.warn(is.error.message, out);
         }
     }
 
@@ -242,6 +256,7 @@ impl CodexProtocol {
 
     fn item(&mut self, params: &str, stage: Stage, out: &mut Output) -> Result<(), String> {
         let is: ItemIs = read(params)?;
+        let id = is.item.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let item: Item = serde_json::from_value(is.item).map_err(|error| error.to_string())?;
         match &item {
             Item::UserMessage { client_id, .. } => {
@@ -277,13 +292,27 @@ impl CodexProtocol {
         if self.is_main(&is.thread_id) && (stage == Stage::Started || joined) {
             self.name_turn(&is.turn_id, out);
         }
-        let late =
-            stage == Stage::Completed && self.work(&is.thread_id).is_some_and(|work| work.is_late(&is.turn_id, &item));
+        let over = self.is_main(&is.thread_id) && self.has_ended(&is.turn_id);
+        let Some(work) = self.work(&is.thread_id) else { return Ok(()) };
+        let late = stage == Stage::Completed && work.is_late(&is.turn_id, &item);
+        if stage == Stage::Completed {
+            let in_background = work.background.contains_key(&(is.turn_id.clone(), id.clone()));
+            if work.was_settled(&is.turn_id, &id) {
+                return Ok(());
+            }
+            if over && !in_background {
+                return Err("said after the end of its turn".to_owned());
+            }
+            if !in_background && !work.ends(&id) {
+                return Ok(());
+            }
+        } else {
+            work.begins(&id);
+        }
         let work = if late { self.work(&is.thread_id) } else { self.working(&is.thread_id, out) };
         let Some(work) = work else { return Ok(()) };
         match stage {
             Stage::Started => work.started(&item, out),
-            Stage::Completed if late && work.was_settled(&is.turn_id, item_id(&item)) => {}
             Stage::Completed => work.completed(&item, &is.turn_id, out),
         }
         Ok(())

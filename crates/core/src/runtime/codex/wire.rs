@@ -58,6 +58,7 @@ shapes! {
     SettingsAre { thread_id: String, thread_settings: ThreadSettings }
     ThreadSettings { model: Option<String> }
     Rerouted { thread_id: String, to_model: String }
+    UnreadableIs { error: String, raw: String, size: u64, sha256: Option<String> }
     WarningIs { thread_id: Option<String>, message: String }
     ServerIs { thread_id: Option<String>, name: String, status: String, error: Option<String>, failure_reason: Option<String> }
     ReviewIs { thread_id: String, review_id: String, target_item_id: Option<String>, review: Review, action: ReviewAction }
@@ -291,8 +292,6 @@ pub(super) struct Command {
     pub(super) line: String,
     #[serde(default)]
     pub(super) cwd: Option<String>,
-    #[serde(default, alias = "process_id")]
-    pub(super) process_id: Option<String>,
     #[serde(default)]
     pub(super) status: String,
     #[serde(default, alias = "aggregated_output")]

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::turn::Spending;
 use super::wire::Change;
 use crate::event::{BackgroundStarted, Event, PlanUpdated, Retracted, Thinking, ToolResult};
@@ -22,6 +24,8 @@ pub(super) struct Work {
     pub(super) text: StreamedText,
     blocks: BTreeMap<String, (BlockId, Voice)>,
     pub(super) tools: BTreeMap<String, Tool>,
+    /// Items of this turn that have ended. What is said of them again is said twice.
+    finished: BTreeSet<String>,
     /// Names that were given in this turn; of a sub-agent, ever.
     used: BTreeSet<String>,
     /// Which part of which raw thoughts came last.
@@ -59,9 +63,9 @@ pub(super) struct Tool {
 
 #[derive(Debug)]
 pub(super) enum ToolKind {
-    Command { process_id: Option<String>, script: String },
+    Command { script: String },
     Change { changes: Vec<Change> },
-    Mcp { server: String, tool: String },
+    Mcp { server: String, tool: String, arguments: Value },
     Other,
 }
 
@@ -110,7 +114,8 @@ impl Work {
                 continue;
             }
             match tool.kind {
-                ToolKind::Command { process_id: Some(_), script } if status != "interrupted" => {
+                // One that a person allowed has no process yet when it is told of.
+                ToolKind::Command { script } if status != "interrupted" => {
                     let background_id = BackgroundId::trusted(format!("{turn_id}:{item_id}"));
                     self.background.insert(key, background_id.clone());
                     let (tool_use_id, label) = (Some(tool.id), script);
@@ -128,9 +133,24 @@ impl Work {
         self.text.clear();
         self.blocks.clear();
         self.tools.clear();
+        self.finished.clear();
         self.diff.clear();
         (self.turn, self.waiting, self.answer, self.compacting) = (None, None, None, None);
         (self.plan, self.review) = (None, None);
+    }
+
+    /// An item begins. The model may use a name again.
+    pub(super) fn begins(&mut self, item_id: &str) {
+        self.finished.remove(item_id);
+    }
+
+    /// An item ends; false if it has already.
+    pub(super) fn ends(&mut self, item_id: &str) -> bool {
+        item_id.is_empty() || self.finished.insert(item_id.to_owned())
+    }
+
+    pub(super) fn has_finished(&self, item_id: &str) -> bool {
+        self.finished.contains(item_id)
     }
 
     /// Whether a command was left running on purpose.
