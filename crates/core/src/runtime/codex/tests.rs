@@ -38,6 +38,7 @@ fn nothing_in_the_recordings_is_unknown() {
 
 mod late;
 mod orders;
+mod world;
 
 mod fuzz {
     use proptest::prelude::*;
