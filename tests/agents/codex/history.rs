@@ -1,9 +1,12 @@
 //! Rollbacks, threads that Codex has stored, and threads that are no longer there. What every agent does in the same way is in `both`.
 
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{ECHO, session};
-use crate::support::of_kind;
+use crate::support::{eventually, of_kind};
 
 #[test]
 fn a_rollback_forgets_the_last_turns() {
@@ -65,16 +68,45 @@ fn a_name_and_an_archive_are_also_the_threads() {
     let dir = place.dir().to_str().unwrap().to_owned();
     let listed =
         || place.client().get(&format!("/api/agents/codex/conversations?cwd={dir}")).json()["conversations"].clone();
-    assert_eq!(listed()[0]["title"], "The warp");
+    let is_listed = || (listed()[0]["title"] == "The warp").then_some(());
+    eventually("the thread has the name", is_listed);
     assert_eq!(of_kind(&place.client().log(&id), "session_updated").len(), 1, "Codex's echo of the name is no news");
     assert_eq!(place.client().delete(&path).status, 200);
-    assert_eq!(listed(), json!([]), "it is put away there too");
+    eventually("it is put away there too", || (listed() == json!([])).then_some(()));
     assert_eq!(place.client().post(&format!("{path}/unarchive"), &json!({})).status, 200);
-    assert_eq!(listed()[0]["title"], "The warp");
     place.turn(&id, "what was it").completed();
+    eventually("it is taken out there too", is_listed);
     let log = place.client().log(&id);
     assert_eq!(of_kind(&log, "session_ready").last().unwrap()["data"]["resumed"], true);
     assert!(place.last_conversation().contains("remember the warp"));
+    place.end();
+}
+
+/// The session is the truth: whoever renames it does not wait for Codex.
+#[test]
+fn nobody_waits_until_codex_knows_a_name() {
+    let (place, id) = session(ECHO);
+    place.turn(&id, "remember the warp").completed();
+    let servers = place.agents();
+    let tell = |signal: Signal| {
+        for pid in &servers {
+            kill_process(Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap(), signal).unwrap();
+        }
+    };
+    tell(Signal::STOP);
+    let begun = Instant::now();
+    for title in ["The weft", "The warp"] {
+        assert_eq!(place.client().patch(&format!("/api/sessions/{id}"), &json!({ "title": title })).status, 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "Codex could not have answered");
+    assert_eq!(place.client().session(&id)["title"], "The warp");
+    tell(Signal::CONT);
+    let dir = place.dir().to_str().unwrap().to_owned();
+    eventually("the thread has the last name", || {
+        let listed = place.client().get(&format!("/api/agents/codex/conversations?cwd={dir}")).json();
+        (listed["conversations"][0]["title"] == "The warp").then_some(())
+    });
+    assert_eq!(of_kind(&place.client().log(&id), "session_updated").len(), 2, "Codex's echo of a name is no news");
     place.end();
 }
 

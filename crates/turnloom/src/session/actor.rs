@@ -320,6 +320,7 @@ impl Session {
     async fn start(&mut self, opening: Opening, after: &mut Output) {
         let sessions = self.sessions.clone();
         self.prepare_workspace(&opening);
+        sessions.mirrored(&self.id).await;
         let started = match sessions.runtime(self.machine.runtime()) {
             Ok(runtime) => runtime.start(&opening, &sessions.0.workshop).await,
             Err(error) => {

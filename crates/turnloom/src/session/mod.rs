@@ -71,6 +71,7 @@ struct Inner {
     config: Config,
     metrics: Arc<Metrics>,
     awake: Mutex<HashMap<SessionId, mpsc::Sender<Request>>>,
+    mirrors: mirror::Mirrors,
     taps: wire::Taps,
     /// How many have gone to rest; see [`Sessions::left`].
     departures: AtomicUsize,
@@ -103,6 +104,7 @@ impl Sessions {
             config,
             metrics,
             awake: Mutex::default(),
+            mirrors: mirror::Mirrors::default(),
             taps: wire::Taps::default(),
             departures: AtomicUsize::new(0),
             tracker: TaskTracker::new(),
@@ -146,7 +148,7 @@ impl Sessions {
         let news = News::of(&command.wish);
         let reply = self.grant(id, command).await?;
         if let Some(news) = news {
-            self.mirror(id, news).await;
+            self.mirror(id, news);
         }
         Ok(reply)
     }
