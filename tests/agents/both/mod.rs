@@ -1,5 +1,6 @@
 //! What every agent has to do in the same way: one test for each of them.
 
+mod asks;
 mod failures;
 mod history;
 mod stopping;
@@ -18,6 +19,8 @@ struct Agent {
     free: fn() -> Value,
     /// With which they are asked about.
     asking: fn() -> Value,
+    /// With which the model may ask a person.
+    inquiring: fn() -> Value,
     /// What a version that is too old says of itself.
     old: &'static str,
 }
@@ -27,6 +30,7 @@ const CLAUDE: Agent = Agent {
     place: Place::claude,
     free: || json!({ "allowed_tools": ["Bash"] }),
     asking: || json!({}),
+    inquiring: || json!({}),
     old: "1.0.3 (Claude Code)",
 };
 
@@ -36,6 +40,7 @@ const CODEX: Agent = Agent {
     // No sandbox, so that the tests do not depend on what the kernel allows.
     free: || json!({ "approval_policy": "never", "sandbox": "danger-full-access" }),
     asking: || json!({ "approval_policy": "untrusted", "sandbox": "danger-full-access" }),
+    inquiring: || json!({ "mode": "plan" }),
     old: "codex-cli 0.98.0",
 };
 

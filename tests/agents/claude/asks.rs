@@ -1,4 +1,4 @@
-//! Permissions, questions, plans: what an agent wants of a person.
+//! Permissions, questions, plans: what an agent wants of a person. What every agent does in the same way is in `both`.
 
 use serde_json::json;
 
@@ -16,44 +16,6 @@ const TOUCH: &str = r#"
     always = true
     step = [{ text = "I was told: {{tool_result}}" }]
 "#;
-
-#[test]
-fn allowed_once_and_asked_again() {
-    let (place, id) = session(TOUCH);
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    assert_eq!(ask["request"]["tool_name"], "Bash");
-    assert_eq!(ask["request"]["tool_input"]["command"], "touch made.txt");
-    place.permit(&id, &ask, &json!({ "reply": "once" }));
-    let turn = place.until_idle(&id).completed();
-    assert_eq!(turn.only("tool_result")["exit_code"], 0);
-    assert!(place.file("made.txt").is_some());
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "reject" }));
-    assert_eq!(place.until_idle(&id).completed().only("tool_result")["denied"], true);
-    place.end();
-}
-
-#[test]
-fn allowed_always_for_the_session_by_the_rule_that_was_chosen() {
-    let (place, id) = session(TOUCH);
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    let options = ask["request"]["options"].as_array().unwrap();
-    let rules: Vec<_> = options.iter().filter_map(|option| option["rule"].as_str()).collect();
-    let rule = rules.iter().find(|rule| rule.starts_with("session: Bash(")).expect("a rule for the session");
-    let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
-    let unknown = place.client().post(&path, &json!({ "reply": "always", "rule": "session: everything" }));
-    unknown.is_problem(400, "invalid_request");
-    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule }));
-    let turn = place.until_idle(&id).completed();
-    assert_eq!(turn.only("permission_resolved")["rule"], **rule);
-    let again = place.turn(&id, "make it").completed();
-    assert!(again.of_kind("permission_request").is_empty(), "it is not asked again");
-    assert!(!place.dir().join(".claude").exists(), "a rule for the session is written nowhere");
-    place.end();
-}
 
 #[test]
 fn allowed_always_for_the_project_is_kept_in_it() {
@@ -96,22 +58,6 @@ fn rejected_with_a_reason_that_the_agent_reads() {
 }
 
 #[test]
-fn rejected_and_stopped() {
-    let (place, id) = session(TOUCH);
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
-    let turn = place.until_idle(&id);
-    assert_eq!(turn.outcome(), "stopped");
-    assert_eq!(turn.only("tool_result")["denied"], true);
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "once" }));
-    place.until_idle(&id).completed();
-    place.end();
-}
-
-#[test]
 fn read_edit_and_write_with_their_diffs() {
     let mut place = Place::claude(
         r#"
@@ -149,34 +95,6 @@ fn read_edit_and_write_with_their_diffs() {
     assert!(diffs[0].contains("-undyed\n+blue\n"), "{diffs:?}");
     assert!(diffs[1].starts_with("--- /dev/null\n") && diffs[1].contains("+blue cloth\n"), "{diffs:?}");
     assert_eq!(place.file("cloth.txt").as_deref(), Some("weft\nblue\nwarp\n"));
-    place.end();
-}
-
-#[test]
-fn a_question_with_options() {
-    let (place, id) = session(
-        r#"
-        [[reply]]
-        name = "ask"
-        when = { user = "weave" }
-        always = true
-        step = [{ ask = { question = "Which colour?", header = "Colour", options = ["Blue", "Green"] } }]
-        [[reply]]
-        when = { after = "ask" }
-        always = true
-        step = [{ text = "I heard: {{tool_result}}" }]
-        "#,
-    );
-    place.say(&id, "weave");
-    let ask = place.ask(&id);
-    assert_eq!(ask["request"]["questions"][0]["prompt"], "Which colour?");
-    place.answer(&id, &ask, &json!([["Green"]]));
-    assert!(place.until_idle(&id).completed().text().contains("Green"));
-    place.say(&id, "weave");
-    let ask = place.ask(&id);
-    let path = format!("/api/sessions/{id}/questions/{}/reject", ask["ask_id"].as_str().unwrap());
-    assert_eq!(place.client().post(&path, &json!({})).status, 200);
-    assert!(place.until_idle(&id).completed().text().contains("did not answer"));
     place.end();
 }
 

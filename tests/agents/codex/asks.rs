@@ -1,4 +1,4 @@
-//! Permissions, questions, tools of others: what an agent wants of a person.
+//! Permissions, questions, tools of others: what an agent wants of a person. What every agent does in the same way is in `both`.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -23,27 +23,6 @@ fn asking(script: &str) -> (Place, String) {
     let mut place = Place::codex(script);
     let id = place.session("codex", free("untrusted"));
     (place, id)
-}
-
-#[test]
-fn a_command_is_allowed_once_and_asked_about_again() {
-    let (place, id) = asking(RUN);
-    place.say(&id, "run it");
-    let ask = place.ask(&id);
-    assert_eq!(ask["request"]["tool_name"], "Bash");
-    assert_eq!(ask["request"]["tool_input"]["command"], "touch made.txt && echo made");
-    assert!(place.file("made.txt").is_none());
-    place.permit(&id, &ask, &json!({ "reply": "once" }));
-    let turn = place.until_idle(&id).completed();
-    assert_eq!((turn.tools(), turn.text().as_str()), (vec!["Bash"], "That was it."));
-    let result = turn.only("tool_result");
-    assert_eq!((&result["output"], &result["exit_code"]), (&json!("made\n"), &json!(0)));
-    assert!(place.file("made.txt").is_some());
-    place.say(&id, "run it");
-    let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "reject" }));
-    assert_eq!(place.until_idle(&id).completed().only("tool_result")["denied"], true);
-    place.end();
 }
 
 #[test]
@@ -73,40 +52,53 @@ fn a_command_is_refused_and_the_reason_is_read() {
 }
 
 #[test]
-fn a_command_is_refused_and_the_turn_ends() {
-    let (place, id) = asking(RUN);
-    place.say(&id, "run it");
-    let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
-    let turn = place.until_idle(&id);
-    assert_eq!(turn.outcome(), "stopped");
-    assert_eq!(turn.only("tool_result")["denied"], true);
-    place.end();
-}
-
-#[test]
-fn a_command_is_allowed_for_the_session() {
-    let (place, id) = asking(RUN);
-    place.say(&id, "run it");
-    let ask = place.ask(&id);
-    let options = ask["request"]["options"].as_array().unwrap();
-    let rule =
-        options.iter().filter_map(|option| option["rule"].as_str()).find(|rule| rule.ends_with("in this session"));
-    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule.expect("a rule for the session") }));
-    place.until_idle(&id).completed();
-    let again = place.turn(&id, "run it").completed();
-    assert!(again.of_kind("permission_request").is_empty(), "it is not asked again");
-    assert!(!place.home.path().join(".codex/rules").exists(), "a rule for the session is written nowhere");
-    place.end();
-}
-
-#[test]
 fn a_command_that_needs_nobody() {
     let (place, id) = session(RUN);
     let turn = place.turn(&id, "run it").completed();
     assert!(turn.of_kind("permission_request").is_empty());
     assert_eq!(turn.only("tool_result")["exit_code"], 0);
     place.end();
+}
+
+const SERVE: &str = r#"
+    [[reply]]
+    name = "serve"
+    when = { user = "serve it" }
+    step = [{ tool = { name = "exec_command", input = { cmd = "echo up; while [ ! -e end ]; do sleep 0.1; done; echo down", yield_time_ms = 300 } } }]
+    [[reply]]
+    when = { after = "serve" }
+    step = [{ text = "It runs." }]
+"#;
+
+/// A command that goes on after its turn is in the background, until it ends.
+fn outlives_its_turn(place: Place, id: &str, turn: &crate::place::Turn) {
+    assert_eq!(turn.text(), "It runs.");
+    let started = turn.only("background_started");
+    assert_eq!(started["tool_use_id"], turn.only("tool_start")["tool_use_id"]);
+    assert!(turn.of_kind("tool_result").is_empty(), "it has not ended: {turn:?}");
+    std::fs::write(place.dir().join("end"), "").unwrap();
+    let ended = place.until(id, "its end", |event| event["type"] == "background_ended");
+    assert_eq!((&ended["data"]["status"], &ended["data"]["exit_code"]), (&json!("completed"), &json!(0)), "{ended}");
+    let output = ended["data"]["output"].as_str().unwrap();
+    assert!(output.contains("up") && output.contains("down"), "{output:?}");
+    place.end();
+}
+
+#[test]
+fn a_command_that_needs_nobody_outlives_its_turn() {
+    let (place, id) = session(SERVE);
+    let turn = place.turn(&id, "serve it").completed();
+    outlives_its_turn(place, &id, &turn);
+}
+
+#[test]
+fn a_command_that_was_allowed_outlives_its_turn() {
+    let (place, id) = asking(SERVE);
+    place.say(&id, "serve it");
+    let ask = place.ask(&id);
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    let turn = place.until_idle(&id).completed();
+    outlives_its_turn(place, &id, &turn);
 }
 
 const DYE: &str = r#"
@@ -153,35 +145,6 @@ fn a_patch_is_refused() {
     let turn = place.until_idle(&id).completed();
     assert_eq!(turn.only("tool_result")["denied"], true);
     assert!(place.file("label.txt").is_none());
-    place.end();
-}
-
-#[test]
-fn the_model_asks_a_question_of_its_own() {
-    let mut place = Place::codex(
-        r#"
-        [[reply]]
-        name = "ask"
-        when = { user = "weave" }
-        always = true
-        step = [{ ask = { question = "Which colour?", header = "Colour", options = ["Blue", "Green"] } }]
-        [[reply]]
-        when = { after = "ask" }
-        always = true
-        step = [{ text = "I heard: {{tool_result}}" }]
-        "#,
-    );
-    let id = place.session("codex", json!({ "mode": "plan" }));
-    place.say(&id, "weave");
-    let ask = place.ask(&id);
-    assert_eq!(ask["request"]["questions"][0]["prompt"], "Which colour?");
-    place.answer(&id, &ask, &json!([["Green"]]));
-    assert!(place.until_idle(&id).completed().text().contains("Green"));
-    place.say(&id, "weave");
-    let ask = place.ask(&id);
-    let path = format!("/api/sessions/{id}/questions/{}/reject", ask["ask_id"].as_str().unwrap());
-    assert_eq!(place.client().post(&path, &json!({})).status, 200);
-    assert!(!place.until_idle(&id).completed().text().contains("Green"));
     place.end();
 }
 
