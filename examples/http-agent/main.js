@@ -45,19 +45,49 @@ function draw({ role, content, toolCalls = [] }) {
   return [element('article', { class: 'assistant' }, ...(content ? [element('p', {}, content)] : []), ...rows)]
 }
 
-function drawAsk({ id, message, reason }) {
-  const button = (name, answer) => {
-    const made = element('button', name === 'Allow' ? { class: 'primary' } : {}, name)
-    made.addEventListener('click', () => run({ resume: [{ interruptId: id, ...answer }] }))
+function drawAsk({ id, message, reason, metadata }) {
+  const answer = (status, payload) => run({ resume: [{ interruptId: id, status, ...(payload && { payload }) }] })
+  const button = (name, onclick, attributes = {}) => {
+    const made = element('button', { type: 'button', ...attributes }, name)
+    made.addEventListener('click', onclick)
     return made
   }
-  const approve = (approved) => ({ status: 'resolved', payload: { approved } })
-  // Questions and forms are asked in the same way; this page only knows how to leave them.
-  const buttons =
-    reason === 'tool_call'
-      ? [button('Allow', approve(true)), button('Reject', approve(false))]
-      : [button('Skip', { status: 'cancelled' })]
-  return element('div', { class: 'ask' }, element('p', {}, message), ...buttons)
+  if (reason === 'tool_call') {
+    const reply = (approved) => () => answer('resolved', { approved })
+    const buttons = [button('Allow', reply(true), { class: 'primary' }), button('Reject', reply(false))]
+    return element('div', { class: 'ask' }, element('p', {}, message), ...buttons)
+  }
+  // Forms are asked in the same way; of those this page shows one line to write on.
+  const questions = metadata?.questions ?? []
+  const label = message ?? metadata?.props?.label ?? reason
+  const fields =
+    questions.length > 0 ? questions.map(drawQuestion) : [element('input', { name: 'value', 'aria-label': label })]
+  const buttons = [element('button', { class: 'primary' }, 'Answer'), button('Skip', () => answer('cancelled'))]
+  const form = element(
+    'form',
+    { class: 'ask' },
+    ...(questions.length > 0 ? [] : [element('p', {}, label)]),
+    ...fields,
+    ...buttons,
+  )
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const given = new FormData(form)
+    const answers = questions.map((_, at) => given.getAll(`${at}`).filter(Boolean))
+    answer('resolved', questions.length > 0 ? { answers } : given.get('value'))
+  })
+  return form
+}
+
+function drawQuestion({ prompt, options, multiple, free_text }, at) {
+  const rows = options.map(({ label, description = '' }) => {
+    const choice = element('input', { type: multiple ? 'checkbox' : 'radio', name: at, value: label })
+    return element('label', { title: description }, choice, ` ${label}`)
+  })
+  if (free_text || options.length === 0) {
+    rows.push(element('input', { name: at, 'aria-label': prompt, placeholder: 'In your own words' }))
+  }
+  return element('fieldset', {}, element('legend', {}, prompt), ...rows)
 }
 
 function element(name, attributes, ...children) {

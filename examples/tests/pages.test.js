@@ -1,4 +1,4 @@
-// Every page in a real browser: a message, an answer as it comes, a permission, a stop, and coming back.
+// Every page in a real browser: a message, an answer as it comes, a permission, a question, a stop, and coming back.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -50,6 +50,23 @@ async function tour(t, name, id) {
   await say('permission')
   await page.getByRole('button', { name: 'Reject' }).click()
   await log.getByText('I did not run it').waitFor()
+
+  await say('question')
+  if (name === 'sdk') {
+    await page.getByLabel('Which thread').fill('Silk')
+    await page.getByLabel('Which colours').fill('Weld')
+  } else {
+    await page.getByRole('radio', { name: 'Silk' }).check()
+    await page.getByRole('checkbox', { name: 'Indigo' }).check()
+    await page.getByRole('checkbox', { name: 'Weld' }).check()
+  }
+  await page.getByRole('button', { name: 'Answer' }).click()
+  await log.getByText(name === 'sdk' ? 'You chose Silk; Weld.' : 'You chose Silk; Indigo and Weld.').waitFor()
+  if (name !== 'sdk') {
+    await say('question')
+    await page.getByRole('button', { name: 'Skip' }).click()
+    await log.getByText('Then I will choose myself.').waitFor()
+  }
 
   // Somebody who comes back while it runs sees the same and can stop it.
   await say('hang')

@@ -1,7 +1,11 @@
 // A chat with the AI SDK's hook and its default transport.
 
 import { useChat } from '@ai-sdk/react'
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from 'ai'
 import { StrictMode, useEffect, useRef } from 'react'
 import { createRoot } from 'react-dom/client'
 
@@ -14,6 +18,10 @@ const transport = new DefaultChatTransport({ api, headers })
 const response = await fetch(`${api}/${session}/messages`, { headers })
 const messages = response.ok ? await response.json() : []
 
+/** A permission and a question are answered in different ways; the page goes on after either. */
+const isAnswered = (chat) =>
+  lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
+
 function Page() {
   const chat = useChat({
     id: session,
@@ -21,7 +29,7 @@ function Page() {
     transport,
     // Follows the turn that runs when the page is loaded, and goes on by itself when somebody has answered.
     resume: true,
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    sendAutomaticallyWhen: isAnswered,
   })
   const isBusy = chat.status === 'submitted' || chat.status === 'streaming'
   const send = (event) => {
@@ -44,7 +52,7 @@ function Page() {
         {chat.messages.map((message) => (
           <article key={message.id} className={message.role}>
             {message.parts.map((part, at) => (
-              <Part key={at} part={part} answer={chat.addToolApprovalResponse} />
+              <Part key={at} part={part} chat={chat} />
             ))}
           </article>
         ))}
@@ -64,11 +72,12 @@ function Page() {
   )
 }
 
-function Part({ part, answer }) {
+function Part({ part, chat }) {
   if (part.type === 'text') return <p>{part.text}</p>
+  if (part.type === 'tool-ask_user') return <Questions part={part} answer={chat.addToolOutput} />
   if (part.type !== 'dynamic-tool') return null
   if (part.state === 'approval-requested') {
-    const reply = (approved) => () => void answer({ id: part.approval.id, approved })
+    const reply = (approved) => () => void chat.addToolApprovalResponse({ id: part.approval.id, approved })
     return (
       <div className="ask">
         <p>The agent wants to use {part.toolName}.</p>
@@ -85,6 +94,49 @@ function Part({ part, answer }) {
       {part.toolName} {part.input?.command ?? part.input?.file_path}
       <span>{STATES[part.state] ?? 'running'}</span>
     </div>
+  )
+}
+
+/** What the agent asks is a tool that the page runs: its output is the answers, a list for each question. */
+function Questions({ part, answer }) {
+  const { questions = [] } = part.input ?? {}
+  const call = { tool: 'ask_user', toolCallId: part.toolCallId }
+  if (part.state !== 'input-available') {
+    const given = part.output?.answers?.map((answers) => answers.join(', ')).join('; ')
+    return (
+      <div className="tool">
+        {questions.map(({ prompt }) => prompt).join(' ')}
+        <span>{given ?? 'skipped'}</span>
+      </div>
+    )
+  }
+  const submit = (event) => {
+    event.preventDefault()
+    const given = new FormData(event.target)
+    const answers = questions.map((_, at) => given.getAll(`${at}`).filter(Boolean))
+    void answer({ ...call, output: { answers } })
+  }
+  const skip = () => void answer({ ...call, state: 'output-error', errorText: 'not answered' })
+  return (
+    <form className="ask" onSubmit={submit}>
+      {questions.map(({ prompt, options, multiple, free_text }, at) => (
+        <fieldset key={at}>
+          <legend>{prompt}</legend>
+          {options.map(({ label, description }) => (
+            <label key={label} title={description}>
+              <input type={multiple ? 'checkbox' : 'radio'} name={at} value={label} /> {label}
+            </label>
+          ))}
+          {(free_text || options.length === 0) && (
+            <input name={at} aria-label={prompt} placeholder="In your own words" />
+          )}
+        </fieldset>
+      ))}
+      <button className="primary">Answer</button>
+      <button type="button" onClick={skip}>
+        Skip
+      </button>
+    </form>
   )
 }
 
