@@ -87,6 +87,24 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
       assert.deepEqual(texts(agent).map((message) => message.content), ['hello there', 'twice'])
     })
 
+    test('what others said stands where it was said', async () => {
+      const id = await newId()
+      const [agent, other] = [agentOf(id), agentOf(id)]
+      await say(agent, 'echo one')
+      await say(other, 'parallel')
+      await daemon.call('POST', `/api/sessions/${id}/message`, { message: 'tool' })
+      await eventually('it is idle', async () => (await daemon.show(id)).status === 'idle')
+      assert.deepEqual((await say(agent, 'echo three')).errors, [])
+      const fresh = agentOf(id)
+      assert.deepEqual((await run(fresh)).errors, [])
+      assert.deepEqual(normal(agent), normal(fresh))
+      const said = agent.messages.filter((message) => message.role === 'user').map((message) => message.content)
+      assert.deepEqual(said, ['echo one', 'parallel', 'tool', 'echo three'])
+      // The other one, which heard nothing of it, comes back for no more than to look.
+      assert.deepEqual((await run(other)).errors, [])
+      assert.deepEqual(normal(other), normal(fresh))
+    })
+
     test('tools and parallel tools', async () => {
       const { agent } = await whole('tool')
       assert.equal(results(agent).length, 4)

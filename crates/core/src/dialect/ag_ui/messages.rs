@@ -29,11 +29,19 @@ pub(super) struct Message {
 
 #[derive(Debug)]
 pub(super) enum Body {
-    User(String),
+    /// A text, or a list of parts.
+    User(Value),
     Text(String),
     Reasoning(String),
-    Call { name: String, arguments: String, result: Option<Outcome> },
-    Activity { kind: String, content: Value },
+    Call {
+        name: String,
+        arguments: String,
+        result: Option<Outcome>,
+    },
+    Activity {
+        kind: String,
+        content: Value,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -130,6 +138,43 @@ impl Messages {
         let results: Vec<Late<'_>> = results.collect();
         (Snapshot { messages, late: results.iter().map(|late| late.call).collect() }, results)
     }
+
+    /// Messages of nobody. A client that is told only of these lets go of all it has; it would keep its thoughts and activities if there were none
+    /// among them. They go themselves with the next snapshot that has some.
+    pub(super) fn blank(&self) -> Messages {
+        let mut blank = Messages::default();
+        let shown = || self.newest().iter().filter(|message| !message.gone);
+        if shown().any(|message| matches!(message.body, Body::Reasoning(_))) {
+            blank.add("blank:reasoning", None, None, Body::Reasoning(String::new()));
+        }
+        if shown().any(|message| matches!(message.body, Body::Activity { .. })) {
+            let body = Body::Activity { kind: "blank".to_owned(), content: json!({}) };
+            blank.add("blank:activity", None, None, body);
+        }
+        blank
+    }
+}
+
+impl Snapshot<'_> {
+    /// Whether a client that has these, in its order, would have the messages in ours: it leaves what it has where it is, and puts what is new at
+    /// its end. Of activities it does not say which it has.
+    pub(super) fn keeps_order(&self, of_client: &[String]) -> bool {
+        let ids: Vec<String> = self.ids().collect();
+        let told: HashSet<&String> = ids.iter().collect();
+        let kept: Vec<&String> = of_client.iter().filter(|id| told.contains(id)).collect();
+        ids.iter().take(kept.len()).eq(kept)
+    }
+
+    fn ids(&self) -> impl Iterator<Item = String> {
+        let shown = self.messages.iter().filter(|message| !message.gone);
+        let shown = shown.filter(|message| !matches!(message.body, Body::Activity { .. }));
+        shown.flat_map(|message| {
+            let has_result = matches!(message.body, Body::Call { result: Some(_), .. });
+            let result =
+                (has_result && !self.late.contains(message.id.as_str())).then(|| format!("{}:result", message.id));
+            std::iter::once(message.id.clone()).chain(result)
+        })
+    }
 }
 
 /// A result that came while the client was away.
@@ -165,11 +210,11 @@ impl Message {
         };
         let text = |text: &str| text.bytes().map(escaped).sum::<usize>();
         let body = match &self.body {
-            Body::User(content) | Body::Text(content) | Body::Reasoning(content) => text(content),
+            Body::User(Value::String(content)) | Body::Text(content) | Body::Reasoning(content) => text(content),
             Body::Call { name, arguments, result } => {
                 text(name) + text(arguments) + result.as_ref().map_or(0, |outcome| text(&outcome.content))
             }
-            Body::Activity { content, .. } => content.to_string().len(),
+            Body::User(content) | Body::Activity { content, .. } => content.to_string().len(),
         };
         body + 2 * self.id.len() + 150
     }

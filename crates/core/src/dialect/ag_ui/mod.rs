@@ -185,15 +185,14 @@ impl AgUi {
     fn user_message(&mut self, envelope: &Envelope, message: &UserMessage, out: &mut Frames) {
         let id = name(message.message_id.as_str());
         self.wanted.take_if(|wanted| wanted.is_in_turn());
-        let content = text_of(&message.content);
         if !self.run.known.contains(id) && !self.messages.contains(id) {
             // Said elsewhere. Who said it here has it already, and would have it twice.
-            let by = None;
+            let (by, content) = (None, text_of(&message.content));
             out.push(&Frame::TextMessageStart { message_id: id, role: "user", subagent_run_id: by });
             out.push(&Frame::TextMessageContent { message_id: id, delta: &content, subagent_run_id: by });
             out.push(&Frame::TextMessageEnd { message_id: id, subagent_run_id: by });
         }
-        self.messages.add(id, envelope.turn_id.clone(), None, Body::User(content));
+        self.messages.add(id, envelope.turn_id.clone(), None, Body::User(content_of(&message.content)));
     }
 
     fn say(&mut self, envelope: &Envelope, voice: Voice, block: &str, text: &str, done: bool, out: &mut Frames) {
@@ -277,7 +276,12 @@ impl AgUi {
         let protocol_version = self.is_current().then_some("1.0");
         out.push(&Frame::RunStarted { thread_id: &self.run.thread_id, run_id: &self.run.run_id, protocol_version });
         out.push(&Frame::StateSnapshot { snapshot: &self.surfaces.state() });
-        let (messages, late) = self.messages.snapshot_for(&self.run.known);
+        let (mut messages, mut late) = self.messages.snapshot_for(&self.run.known);
+        if !messages.keeps_order(&self.run.order) {
+            // Others spoke before the client did, and it would show them behind it: it begins anew.
+            out.push(&Frame::MessagesSnapshot { messages: self.messages.blank().snapshot() });
+            (messages, late) = (self.messages.snapshot(), Vec::new());
+        }
         out.push(&Frame::MessagesSnapshot { messages });
         for Late { call, by, outcome } in late {
             out.push(&Frame::result(&format!("{call}:result"), call, outcome, by));
@@ -430,6 +434,24 @@ fn text_id(envelope: &Envelope, block: &str) -> String {
     id.push(':');
     id.push_str(name(block));
     id
+}
+
+/// What a person said, as these clients keep it: a text, or parts where there are pictures.
+fn content_of(content: &[Part]) -> Value {
+    let part = |part: &Part| {
+        let Part::Image { media_type, data, blob } = part else {
+            return json!({ "type": "text", "text": text_of(std::slice::from_ref(part)) });
+        };
+        let (kind, value) = match (data, blob) {
+            (Some(data), _) => ("data", data.clone()),
+            (None, blob) => {
+                ("url", blob.as_ref().map_or("about:blank".to_owned(), |blob| format!("/api/blobs/{}", blob.id)))
+            }
+        };
+        json!({ "type": "image", "source": { "type": kind, "value": value, "mimeType": name(media_type) } })
+    };
+    let has_picture = content.iter().any(|part| matches!(part, Part::Image { .. }));
+    if has_picture { content.iter().map(part).collect() } else { text_of(content).into() }
 }
 
 fn text_of(content: &[Part]) -> String {

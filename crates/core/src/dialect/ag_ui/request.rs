@@ -26,6 +26,8 @@ pub struct RunInput {
     pub state: Option<Value>,
     /// The messages that the client has.
     pub known: HashSet<String>,
+    /// The same in its order.
+    pub(super) order: Vec<String>,
     /// The last message, if it is a person's.
     last: Option<Value>,
     resume: Vec<Value>,
@@ -46,12 +48,14 @@ impl RunInput {
             Some(_) => Err(format!("`{key}` must be a list")),
         };
         let messages = list("messages")?;
-        let mut known = HashSet::new();
+        let (mut known, mut order) = (HashSet::new(), Vec::new());
         let mut results = Vec::new();
         for message in messages {
             let member = |key: &str| message.get(key).and_then(Value::as_str);
             let id = member("id").filter(|id| !id.is_empty()).ok_or("a message has no `id`")?;
-            known.insert(id.to_owned());
+            if known.insert(id.to_owned()) {
+                order.push(id.to_owned());
+            }
             if let (Some("tool"), Some(call)) = (member("role"), member("toolCallId")) {
                 results.push((call.to_owned(), message.clone()));
             }
@@ -69,6 +73,7 @@ impl RunInput {
             offered,
             state: body.get("state").filter(|state| !state.is_null()).cloned(),
             known,
+            order,
             last: newest.cloned(),
             resume: list("resume")?.to_vec(),
             results,
