@@ -130,10 +130,13 @@ impl Kept {
     }
 
     pub(super) fn tool(&mut self, envelope: &Envelope, id: &str, tool: &str, result: &Value, is_error: bool) {
-        let item = json!({
+        let mut item = json!({
             "role": "toolResult", "toolCallId": name(id), "toolName": tool, "content": result.get("content"), "isError": is_error,
             "timestamp": envelope.ts.millis(),
         });
+        if let (Some(details), Some(item)) = (result.get("details"), item.as_object_mut()) {
+            item.insert("details".to_owned(), details.clone());
+        }
         self.items.push((envelope.turn_id.clone(), item));
     }
 }

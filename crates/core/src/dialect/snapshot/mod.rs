@@ -177,7 +177,12 @@ impl Snapshot {
                 let id = result.tool_use_id.as_str();
                 let Some(tool) = self.tools.remove(id) else { return };
                 self.update(out);
-                let value = json!({ "content": [{ "type": "text", "text": result.output }] });
+                let mut value = json!({ "content": [{ "type": "text", "text": result.output }] });
+                if let (Some(blob), Some(value)) = (&result.blob, value.as_object_mut()) {
+                    // The text shows both ends of it.
+                    let details = json!({ "size": blob.size, "url": format!("/api/blobs/{}", blob.id) });
+                    value.insert("details".to_owned(), details);
+                }
                 let event = StreamEvent::ToolExecutionEnd {
                     tool_call_id: name(id),
                     tool_name: &tool.name,
@@ -336,7 +341,12 @@ impl Snapshot {
 
     fn tool_update(&mut self, id: &str, out: &mut Frames) {
         self.update(out);
-        let Some(tool) = self.tools.get(id) else { return };
+        if let Some(tool) = self.tools.get(id) {
+            self.tell_update(id, tool, out);
+        }
+    }
+
+    fn tell_update(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let mut partial = json!({ "content": [{ "type": "text", "text": tool.partial }] });
         let [begun, ended] = tool.delegates;
         if let (1.., Some(partial)) = (begun, partial.as_object_mut()) {
@@ -390,6 +400,9 @@ impl Snapshot {
         tools.sort_by_key(|(_, tool)| tool.order);
         for (id, tool) in tools {
             self.tell_start(id, tool, out);
+            if !tool.partial.is_empty() || tool.delegates != [0, 0] {
+                self.tell_update(id, tool, out);
+            }
         }
         for ask in self.asks.values() {
             out.push_named(APPROVAL_REQUEST, ask);

@@ -270,6 +270,11 @@ impl Universal {
             };
             content.push(Content::FileRef { path, action, diff: result.diff.as_deref() });
         }
+        if let Some(blob) = &result.blob {
+            // The output shows both ends of it.
+            content
+                .push(Content::Json { json: json!({ "size": blob.size, "url": format!("/api/blobs/{}", blob.id) }) });
+        }
         let own = format!("{}:result", name(native));
         let mut frame = self.frame(envelope, &own, Kind::ToolResult, Role::Tool);
         frame.parent = parent.or(frame.parent);
