@@ -3,9 +3,11 @@
 
 use std::io::BufRead as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, eventually, of_kind};
+use crate::support::{Client, Daemon, Sse, eventually, of_kind};
 
 fn user(text: &str) -> Value {
     json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": text }] })
@@ -51,6 +53,99 @@ fn bad_requests_of_ai_sdk_clients_get_a_text() {
     assert_eq!(client.get("/ai-sdk/chat/nobody/stream").status, 204);
     assert_eq!(client.get("/ai-sdk/chat/nobody/messages").json(), json!([]));
     assert_eq!(client.get("/ai-sdk/chat/nobody/stream?v=9").status, 400);
+    // Also what never reaches a route of theirs.
+    let stranger = Client::new(&client.address, None);
+    for (answer, status) in [
+        (client.get("/ai-sdk/nothing"), 404),
+        (client.get("/ai-sdk/chat"), 405),
+        (stranger.get("/ai-sdk/chat/a/stream"), 401),
+        (client.request("GET", "/ai-sdk/chat/a/stream", &[("origin", "http://elsewhere.example")], b""), 403),
+    ] {
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"), "{}", answer.body);
+        assert!(!answer.body.is_empty() && !answer.body.starts_with('{'), "{}", answer.body);
+    }
+}
+
+fn ai_sdk(client: &Client, session: &str, messages: &Value) -> Vec<Value> {
+    frames(&client.post("/ai-sdk/chat", &json!({ "id": session, "messages": messages })).body)
+}
+
+fn ag_ui(client: &Client, session: &str, messages: &Value) -> Vec<Value> {
+    frames(
+        &client
+            .post(&format!("/ag-ui/{session}"), &json!({ "threadId": "t", "runId": "r", "messages": messages }))
+            .body,
+    )
+}
+
+#[test]
+fn a_message_that_is_only_sent_again_answers_nothing() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    client.mock("b");
+    let said = json!([user("permission")]);
+    let kept =
+        |told: Vec<Value>| -> Vec<Value> { told.into_iter().filter(|chunk| chunk["transient"] != true).collect() };
+    let first = kept(ai_sdk(client, "a", &said));
+    // The connection was lost, and the page sends it again.
+    assert_eq!(kept(ai_sdk(client, "a", &said)), first);
+    let said = json!([{ "id": "m1", "role": "user", "content": "permission" }]);
+    let first = ag_ui(client, "b", &said).pop().unwrap();
+    assert_eq!(first["outcome"]["type"], "interrupt");
+    assert_eq!(ag_ui(client, "b", &said).pop().unwrap(), first);
+    // Something else is an answer: no.
+    let other = json!([{ "id": "m2", "role": "user", "content": "echo instead" }]);
+    assert_eq!(ag_ui(client, "b", &other).pop().unwrap()["type"], "RUN_FINISHED");
+    let log = client.log("b");
+    assert_eq!(of_kind(&log, "permission_resolved")[0]["data"]["allowed"], false);
+}
+
+#[test]
+fn what_goes_on_beside_an_ask_does_not_keep_a_response_open() {
+    let daemon = Daemon::start();
+    for session in ["ai", "ag"] {
+        daemon.client.mock(session);
+        let client = daemon.client.clone();
+        let response = std::thread::spawn(move || {
+            let said = json!([{ "id": "m1", "role": "user", "content": "permission", "parts": [{ "type": "text", "text": "permission" }] }]);
+            if session == "ai" { ai_sdk(&client, session, &said) } else { ag_ui(&client, session, &said) }
+        });
+        // Facts without a pause, until the response has ended.
+        let mut times = 0;
+        eventually("the response ends", || {
+            times += 1;
+            daemon.client.patch(&format!("/api/sessions/{session}"), &json!({ "title": format!("title {times}") }));
+            response.is_finished().then_some(())
+        });
+        let last = response.join().unwrap().pop().unwrap();
+        assert!(last["type"] == "finish" || last["outcome"]["type"] == "interrupt", "{last}");
+    }
+}
+
+#[test]
+fn a_client_that_lost_its_place_gets_what_came_after_its_ask() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    let first = ai_sdk(client, "a", &json!([user("permission")]));
+    let of = |kind: &str| first.iter().find(|chunk| chunk["type"] == kind).unwrap().clone();
+    let (start, call, ask) = (of("start"), of("tool-input-available"), of("tool-approval-request"));
+    client.post(
+        &format!("/api/sessions/a/permissions/{}", ask["approvalId"].as_str().unwrap()),
+        &json!({ "reply": "once" }),
+    );
+    client.until_idle("a");
+    // It never saw the end of its response, so it has no cursor; and somebody else has answered.
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "Bash", "toolCallId": call["toolCallId"], "state": "approval-responded", "input": {},
+        "approval": { "id": ask["approvalId"], "approved": true },
+    });
+    let rest = ai_sdk(client, "a", &json!([{ "id": start["messageId"], "role": "assistant", "parts": [part] }]));
+    let text: String = rest.iter().filter_map(|chunk| chunk["delta"].as_str()).collect();
+    assert_eq!(text, "Done, with your permission.");
+    assert!(rest.iter().any(|chunk| chunk["type"] == "tool-output-available"));
 }
 
 #[test]
@@ -209,4 +304,54 @@ fn tools_of_a_run_are_an_offer_and_its_state_is_taken() {
     let told = run("/ag-ui/mock", large);
     let state = told.iter().find(|frame| frame["type"] == "STATE_SNAPSHOT").unwrap();
     assert_eq!(state["snapshot"], json!({ "rows": 1 }));
+}
+
+#[test]
+fn pictures_are_shown_again_when_a_page_is_loaded_again() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    // Over the limit of what an event carries itself, as nearly all are.
+    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 30_000]].concat();
+    let url = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(&picture));
+    let part = json!({ "type": "file", "mediaType": "image/png", "url": url });
+    let said = json!([{ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "echo hello" }, part] }]);
+    ai_sdk(client, "a", &said);
+    let kept = client.get("/ai-sdk/chat/a/messages").json();
+    assert_eq!(kept[0]["parts"][1]["url"], url.as_str());
+    // In AG-UI it stays the part it was, with an address under which a page gets a picture.
+    let run = ag_ui(client, "a", &json!([]));
+    let snapshot = run.iter().find(|frame| frame["type"] == "MESSAGES_SNAPSHOT").unwrap();
+    let source = &snapshot["messages"][0]["content"][1]["source"];
+    assert_eq!((&source["type"], &source["mimeType"]), (&json!("url"), &json!("image/png")));
+    let address = source["value"].as_str().unwrap();
+    let shown = client.request("GET", address, &[("accept", "image/avif,image/webp,*/*")], b"");
+    assert_eq!((shown.header("content-type"), &shown.bytes), (Some("image/png"), &picture));
+    assert_eq!(client.get(address).body, BASE64_STANDARD.encode(&picture), "others get what is kept");
+}
+
+#[test]
+fn a_large_output_has_an_address_in_every_protocol() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    let log = client.turn("a", "big 300000");
+    let blob = of_kind(&log, "tool_result")[0]["data"]["blob"]["id"].as_str().unwrap().to_owned();
+    let url = format!("/api/blobs/{blob}");
+    let history = json!({ "requestId": "1", "method": "getAgentMessages", "params": { "conversationId": "a" } });
+    let mut stream = Sse::open(client, "/api/sessions/a/events?dialect=snapshot");
+    let mut told = String::new();
+    while !told.contains("tool_execution_end") {
+        told = stream.next_event().expect("the stream goes on").data;
+    }
+    for (protocol, body) in [
+        ("universal", client.get("/universal/v1/sessions/a/events").body),
+        ("snapshot", told),
+        ("snapshot, history", client.post("/snapshot/rpc", &history).body),
+        ("AI SDK", client.get("/ai-sdk/chat/a/messages").body),
+        ("AG-UI", client.post("/ag-ui/a", &json!({ "threadId": "t", "runId": "r", "messages": [] })).body),
+        ("Agent UI", client.get("/agent-ui/sessions/a/timeline").body),
+    ] {
+        assert!(body.contains(&url), "{protocol}: {body}");
+    }
 }

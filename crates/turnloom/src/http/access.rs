@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::App;
+use super::dialect::refuse;
 use super::dialect::universal::problem::Refused;
 use super::extract::Query;
 use super::problem::Problem;
@@ -136,7 +137,7 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 
 /// The first thing every request passes.
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
+    let (headers, path) = (request.headers(), request.uri().path());
     let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST)
         .or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str))
@@ -144,15 +145,14 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     if !app.access.serves(host) {
         let detail =
             format!("this daemon does not serve the host {host:?}; add it to `hosts` in config.toml if it should");
-        return Problem::new(StatusCode::MISDIRECTED_REQUEST, "foreign_host", detail).into_response();
+        return refuse(path, Problem::new(StatusCode::MISDIRECTED_REQUEST, "foreign_host", detail));
     }
     if let Some(origin) = text(header::ORIGIN).filter(|origin| !app.access.trusts(origin)) {
         let detail =
             format!("pages of {origin} may not call this daemon; add it to `origins` in config.toml if they should");
-        return Problem::new(StatusCode::FORBIDDEN, "foreign_origin", detail).into_response();
+        return refuse(path, Problem::new(StatusCode::FORBIDDEN, "foreign_origin", detail));
     }
     // The page itself holds no secret; what it shows does.
-    let path = request.uri().path();
     let open = matches!(path, "/health" | "/universal/v1/health" | "/login" | "/" | "/favicon.svg" | "/theme.js")
         || path.starts_with("/static/")
         || is_gateway(path);
@@ -161,7 +161,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     if !open && !app.access.admits(headers) {
         let detail = "send `Authorization: Bearer TOKEN`, or open a link that `turnloom open` prints";
-        return Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+        return refuse(path, Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail));
     }
     next.run(request).await
 }

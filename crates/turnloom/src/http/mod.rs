@@ -375,16 +375,14 @@ fn ag_ui_routes() -> Vec<Route> {
     ]
 }
 
-async fn not_found() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here; /api/docs lists what there is")
+async fn not_found(uri: axum::http::Uri) -> Response {
+    let detail = "there is nothing here; /api/docs lists what there is";
+    dialect::refuse(uri.path(), Problem::new(StatusCode::NOT_FOUND, "not_found", detail))
 }
 
-async fn method_not_allowed() -> Problem {
-    Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        "this route does not take that method; see /api/docs",
-    )
+async fn method_not_allowed(uri: axum::http::Uri) -> Response {
+    let detail = "this route does not take that method; see /api/docs";
+    dialect::refuse(uri.path(), Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail))
 }
 
 async fn log_request(request: axum::extract::Request, next: axum::middleware::Next) -> Response {

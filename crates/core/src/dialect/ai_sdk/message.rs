@@ -210,7 +210,7 @@ impl History {
         self.dialect.step(envelope, &mut self.frames);
         match &envelope.event {
             // A part of the answer that it was said into.
-            Event::UserMessage(_) if self.dialect.profile >= Profile::V7 && self.dialect.tells(envelope) => {}
+            Event::UserMessage(_) if self.dialect.tells(envelope) => {}
             Event::UserMessage(message) => {
                 self.messages.push((envelope.turn_id.clone(), of_user(message)));
             }

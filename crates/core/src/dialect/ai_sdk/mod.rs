@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::chunk::{Chunk, DataPart, PartName};
 use self::lanes::Lane;
 pub use self::message::{History, UiMessage};
-pub use self::request::{Chat, Said, answers};
+pub use self::request::{Chat, Said, answers, shows};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};
@@ -141,7 +141,7 @@ impl AiSdk {
                         // The turn that runs took it in: the rest of that is its answer.
                         self.turn_started(envelope, out);
                     }
-                } else if steers && self.tells(envelope) && self.profile >= Profile::V7 {
+                } else if steers && self.tells(envelope) {
                     self.steered(message, out);
                 }
                 return;
@@ -251,8 +251,8 @@ impl AiSdk {
                 self.failure = Some(failure.message.clone());
                 self.surface(surface, out);
             }
-            // The newest clients have a part for it, which tells the message itself.
-            Event::Steer(steer) if steer.state != SteerState::Delivered || self.profile >= Profile::V7 => {}
+            // What is delivered comes as a message.
+            Event::Steer(_) => {}
             Event::EvidenceChanged(evidence) => {
                 let url = evidence.detail.as_ref().and_then(|detail| detail.get("url")).and_then(Value::as_str);
                 match url {
@@ -320,8 +320,12 @@ impl AiSdk {
         }
     }
 
-    /// Somebody said something into the turn. What follows is a step of its own.
+    /// Somebody said something into the turn. In the newest clients what follows is a step of its own; the others have no part for it.
     fn steered(&mut self, message: &UserMessage, out: &mut Frames) {
+        if self.profile < Profile::V7 {
+            let data = json!({ "state": SteerState::Delivered, "content": message.content });
+            return self.part("steer", name(message.message_id.as_str()), data, out);
+        }
         self.end_text(out);
         self.end_step(out);
         let parts = message::steering_parts(message);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::client_tools::{ClientTool, servable};
 use crate::command::{AfterAnswer, Answer};
 use crate::dialect::{lists, own_id};
-use crate::event::{Part, PermissionReply};
+use crate::event::{Envelope, Event, Part, PermissionReply};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 use crate::summary::{AskKind, PendingAsk};
 
@@ -137,6 +137,21 @@ pub fn answers(parts: &[Value], pending: &[PendingAsk]) -> Vec<(AskId, Answer)> 
         found.map(|answer| (ask.ask_id.clone(), answer))
     };
     pending.iter().filter_map(answer).collect()
+}
+
+/// Whether a client's parts show what a fact asks.
+pub fn shows(parts: &[Value], envelope: &Envelope) -> bool {
+    let (ask, call) = match &envelope.event {
+        Event::PermissionRequest(ask) => (&ask.ask_id, None),
+        Event::QuestionRequest(ask) => (&ask.ask_id, None),
+        Event::Interrupt(ask) => (&ask.interrupt_id, ask.tool_use_id.as_ref()),
+        _ => return false,
+    };
+    let call = call.map_or(ask.as_str(), |call| call.as_str());
+    parts.iter().any(|part| {
+        let is = |pointer: &str, id: &str| part.pointer(pointer).and_then(Value::as_str) == Some(id);
+        is("/approval/id", ask.as_str()) || is("/toolCallId", call)
+    })
 }
 
 fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {

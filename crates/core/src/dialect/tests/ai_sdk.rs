@@ -228,7 +228,9 @@ fn a_history_is_what_a_client_holds() {
         };
         let said = log.iter().filter(stays).count();
         let shown = messages.iter().filter(|message| message.role == "user").count();
-        assert_eq!(shown, said, "{script}");
+        let steered =
+            messages.iter().flat_map(|message| &message.parts).filter(|part| part["type"] == "data-steer").count();
+        assert_eq!(shown + steered, said, "{script}");
     }
 }
 
@@ -296,6 +298,17 @@ fn what_is_said_into_a_turn_is_part_of_its_answer() {
         assert_eq!(told[0]["type"], kind);
         let content = told[0].get("parts").unwrap_or(&told[0]["data"]["content"]);
         assert_eq!(*content, json!([{ "type": "text", "text": "also do this" }]));
+    }
+    // A page that is loaded anew shows it there too, and nothing after the answer.
+    for profile in PROFILES {
+        let mut history = History::new(profile, HashSet::new());
+        for envelope in log {
+            history.step(envelope);
+        }
+        let messages = history.messages(usize::MAX);
+        let roles: Vec<&str> = messages.iter().map(|message| message.role).collect();
+        assert_eq!(roles, ["user", "assistant"], "{profile:?}");
+        assert!(messages[1].parts.iter().any(|part| part["id"] == steer.as_str()), "{profile:?}");
     }
     // Who sent it follows the turn that took it in.
     let response = respond(log, Subject::Message(steer), Profile::V6, 0, 0);

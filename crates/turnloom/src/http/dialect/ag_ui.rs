@@ -9,7 +9,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use turnloom_core::command::{Command, Refusal, Reply, When, Wish};
+use turnloom_core::command::{Command, Refusal, Reply, Wish};
 use turnloom_core::dialect::ag_ui::{AgUi, RunInput, StateCopy};
 use turnloom_core::id::Seq;
 
@@ -17,8 +17,8 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, dismiss, find_or_create, json_body, offer, send,
-    session_named, stop,
+    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, find_or_create, json_body, offer, say, session_named,
+    stop,
 };
 use crate::log::{ReadRange, SessionRow};
 use crate::runtime::Runtime;
@@ -110,13 +110,9 @@ async fn begin(
         take_state(app, &row, &input, by).await?;
         answer(app, &id, input.answers(&row.summary.asks), by).await?;
         row = app.sessions.row(&id).await?;
-        if let Some((message_id, content)) = said {
-            if busy == super::Busy::Queue {
-                dismiss(app, &row, by).await?;
-            }
-            let when = if busy == super::Busy::Reject { When::Reject } else { When::Queue };
+        if let Some(message) = said {
             let receipt;
-            (receipt, row) = send(app, &row, (Some(message_id), content), when, by).await?;
+            (receipt, row) = say(app, &row, message, busy, by).await?;
             wanted = Some(receipt.message_id);
         }
     }

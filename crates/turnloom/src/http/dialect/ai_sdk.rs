@@ -8,8 +8,9 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use turnloom_core::command::{Command, Files, When, Wish};
-use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers};
+use turnloom_core::blob::BlobId;
+use turnloom_core::command::{Command, Files, Wish};
+use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers, shows};
 use turnloom_core::event::{Event, Part};
 use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
 
@@ -17,13 +18,19 @@ use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
 use super::{
-    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, dismiss, find, find_or_create, json_body, offer,
-    pending, send, session_named, stop,
+    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, find, find_or_create, json_body, offer, pending, say,
+    session_named, stop,
 };
-use crate::log::{ReadRange, SessionRow};
+use crate::log::{BlobRange, ReadRange, SessionRow};
 
 const HEADERS: &[(&str, &str)] = &[("x-vercel-ai-ui-message-stream", "v1")];
 const WIRE: Wire = Wire::Sse { last: "data: [DONE]\n\n" };
+
+/// How much of pictures a history has in itself.
+const INLINE_BYTES: usize = 16 << 20;
+
+/// The types of what somebody has to answer.
+const ASKS: &[&str] = &["permission_request", "question_request", "interrupt"];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -116,7 +123,6 @@ async fn hear(
     query: ChatQuery,
     by: &str,
 ) -> Result<(SessionRow, Subject), Problem> {
-    let when = if query.busy == Busy::Reject { When::Reject } else { When::Queue };
     match chat.said {
         Said::Message { id: message_id, content, edits } => {
             let new = New { runtime: query.runtime.or(chat.runtime), params: chat.params };
@@ -124,10 +130,7 @@ async fn hear(
             offer(app, &row, chat.offered.as_deref(), by).await?;
             let known = if edits { take_back(app, &row, &message_id, by).await? } else { None };
             let message_id = known.map_or(message_id, |(next, _)| next);
-            if query.busy == Busy::Queue {
-                dismiss(app, &row, by).await?;
-            }
-            let (receipt, row) = send(app, &row, (Some(message_id), content), when, by).await?;
+            let (receipt, row) = say(app, &row, (message_id, content), query.busy, by).await?;
             Ok((row, Subject::Message(receipt.message_id)))
         }
         Said::Again { id: message_id } => {
@@ -136,16 +139,17 @@ async fn hear(
             let (next, content) = known.ok_or_else(|| {
                 Problem::invalid(format!("message {message_id} is not in session {id}, so it cannot be answered anew"))
             })?;
-            let (receipt, row) = send(app, &row, (Some(next), content), when, by).await?;
+            let (receipt, row) = say(app, &row, (next, content), query.busy, by).await?;
             Ok((row, Subject::Message(receipt.message_id)))
         }
         Said::Continuation { turn, after, parts } => {
             let row = existing(app, id).await?;
             let answers = answers(&parts, &row.summary.asks);
-            let asked_at = row.summary.asks.iter().map(|ask| ask.seq).max();
+            let after = match after {
+                Some(after) => after.min(row.head),
+                None => last_seen(app, &row, &parts).await?,
+            };
             answer(app, id, answers, by).await?;
-            // A client that has lost its place has at least what it answered.
-            let after = after.or(asked_at).unwrap_or(row.head).min(row.head);
             let row = existing(app, id).await?;
             Ok((row, Subject::Rest { turn, after }))
         }
@@ -154,6 +158,21 @@ async fn hear(
 
 async fn existing(app: &App, id: &SessionId) -> Result<SessionRow, Problem> {
     Ok(app.sessions.row(id).await?)
+}
+
+/// How far a client has come that lost its place with its connection: it has at least the last ask that it shows.
+async fn last_seen(app: &App, row: &SessionRow, parts: &[Value]) -> Result<Seq, Problem> {
+    let mut seen = None;
+    let mut after = Seq::ZERO;
+    while after < row.head {
+        let page = app.sessions.log().read(&row.id, ReadRange::After { after, limit: PAGE }).await?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        let asks = page.iter().filter(|record| ASKS.contains(&record.kind()));
+        let shown = asks.filter_map(|record| record.decode().ok()).filter(|envelope| shows(parts, envelope));
+        seen = shown.last().map(|envelope| envelope.seq).or(seen);
+    }
+    Ok(seen.unwrap_or(row.head))
 }
 
 /// A message under its id.
@@ -211,9 +230,10 @@ async fn take_back(
 
 /// `m.2` is what was said again under the name `m`.
 fn is_version_of(known: &MessageId, wanted: &MessageId) -> bool {
+    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    // One that knows it as `m.2` says it again as `m.2.2`.
     known.as_str().strip_prefix(wanted.as_str()).is_some_and(|rest| {
-        rest.is_empty()
-            || rest.strip_prefix('.').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        rest.is_empty() || rest.strip_prefix('.').is_some_and(|rest| rest.split('.').all(is_number))
     })
 }
 
@@ -260,9 +280,42 @@ pub(in super::super) async fn messages(
             let known = page.iter().filter(|record| record.seq <= row.head);
             known.filter_map(|record| record.decode().ok()).for_each(|envelope| history.step(&envelope));
         }
-        Ok::<_, Problem>(Json(history.messages(limit.unwrap_or(usize::MAX))).into_response())
+        let messages = history.messages(limit.unwrap_or(usize::MAX));
+        let mut messages: Vec<Value> = messages.into_iter().map(|message| serde_json::json!(message)).collect();
+        inline(&app, &mut messages).await?;
+        Ok::<_, Problem>(Json(messages).into_response())
     };
     done.await.unwrap_or_else(|problem| as_text(&problem))
+}
+
+/// Puts a person's pictures into the messages again, the newest first and as far as there is room: a page cannot send the token with the address of
+/// a picture, and it had them like this when they were sent.
+async fn inline(app: &App, messages: &mut [Value]) -> Result<(), Problem> {
+    let mut room = INLINE_BYTES;
+    for message in messages.iter_mut().rev() {
+        let is_said = message.get("role").is_some_and(|role| role == "user");
+        let parts = message.get_mut("parts").and_then(Value::as_array_mut).filter(|_| is_said);
+        for part in parts.into_iter().flatten() {
+            inline_part(app, part, &mut room).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn inline_part(app: &App, part: &mut Value, room: &mut usize) -> Result<(), Problem> {
+    let id = part.get("url").and_then(Value::as_str).and_then(|url| url.strip_prefix("/api/blobs/"));
+    let Some(id) = id.and_then(BlobId::parse) else { return Ok(()) };
+    let Some(slice) = app.sessions.log().blob(&id, BlobRange::default()).await? else { return Ok(()) };
+    let (Ok(data), Some(left)) = (std::str::from_utf8(&slice.bytes), room.checked_sub(slice.bytes.len())) else {
+        return Ok(());
+    };
+    *room = left;
+    let media_type = part.get("mediaType").and_then(Value::as_str).unwrap_or_default();
+    let url = Value::from(format!("data:{media_type};base64,{data}"));
+    if let Some(part) = part.as_object_mut() {
+        part.insert("url".to_owned(), url);
+    }
+    Ok(())
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -62,6 +62,11 @@ pub(super) enum Wire {
 }
 
 impl Wire {
+    /// When a silent response says that it is alive. A text cannot say so: everything in it is the answer.
+    fn beats(self, at: Instant) -> Option<Instant> {
+        (self != Wire::Plain).then_some(at)
+    }
+
     fn write(self, frames: &Frames, seq: Seq, out: &mut BytesMut) {
         for (at, frame) in frames.iter().enumerate() {
             if self == Wire::Plain {
@@ -83,6 +88,14 @@ impl Wire {
             out.extend_from_slice(frame.body);
             out.extend_from_slice(b"\n\n");
         }
+    }
+}
+
+/// Waits until then; for ever, when there is no such moment.
+async fn reached(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -114,6 +127,8 @@ pub(super) struct Telling<D: Dialect + 'static> {
     /// Where the log was when the reader came.
     head: Seq,
     arrived: bool,
+    /// When a response that waits for somebody ends, whatever else happens meanwhile.
+    settles: Option<Instant>,
     ended: bool,
     _following: Following,
 }
@@ -132,6 +147,7 @@ impl<D: Dialect + 'static> Telling<D> {
             when_left: WhenLeft::GoesOn,
             head: row.head,
             arrived: false,
+            settles: None,
             ended: false,
             _following: Following::new(app, permit),
         })
@@ -183,11 +199,19 @@ impl<D: Dialect + 'static> Telling<D> {
                 return Some(out.freeze());
             }
             let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
-            let settling = self.arrived && self.dialect.waits();
-            let deadline = if settling { Instant::now() + SETTLE } else { heartbeat };
+            // Counted from the first ask, so that a helper who talks on does not keep anybody from answering.
+            let waits = self.arrived && self.dialect.waits();
+            self.settles = waits.then(|| self.settles.unwrap_or_else(|| Instant::now() + SETTLE));
+            let deadline = self.settles.or_else(|| self.wire.beats(heartbeat));
             tokio::select! {
                 biased;
                 () = self.app.closing.cancelled() => self.close(Ending::Gone, &mut out),
+                () = reached(deadline) => {
+                    if !waits {
+                        return Some(Bytes::from_static(b": still here\n\n"));
+                    }
+                    self.close(Ending::Waiting, &mut out);
+                }
                 records = self.follower.next(page) => match records {
                     Ok(records) => {
                         for record in records {
@@ -210,13 +234,6 @@ impl<D: Dialect + 'static> Telling<D> {
                     // The session was removed.
                     Err(_) => self.close(Ending::Gone, &mut out),
                 },
-                () = tokio::time::sleep_until(deadline) => {
-                    if settling {
-                        self.close(Ending::Waiting, &mut out);
-                    } else if self.wire != Wire::Plain {
-                        return Some(Bytes::from_static(b": still here\n\n"));
-                    }
-                }
             }
         }
     }
@@ -271,6 +288,12 @@ fn as_text(problem: &Problem) -> Response {
         status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let detail = document.get("detail").and_then(Value::as_str).unwrap_or("something went wrong").to_owned();
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], detail).into_response()
+}
+
+/// What is refused before any route is reached, in the way that the clients of this path understand.
+pub(super) fn refuse(path: &str, problem: Problem) -> Response {
+    let speaks = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if speaks("/ai-sdk") || speaks("/universal") { as_text(&problem) } else { problem.into_response() }
 }
 
 /// The session that a client calls this.
@@ -352,6 +375,26 @@ async fn send(
     }
 }
 
+/// Sends what a person said, and returns the session as it is then. Whoever says something new instead of answering has answered: no.
+async fn say(
+    app: &App,
+    row: &SessionRow,
+    message: (MessageId, Vec<Part>),
+    busy: Busy,
+    by: &str,
+) -> Result<(Receipt, SessionRow), Problem> {
+    let (id, content) = message;
+    let when = if busy == Busy::Reject { When::Reject } else { When::Queue };
+    let (receipt, now) = send(app, row, (Some(id), content), when, by).await?;
+    // What is only sent again, because a connection was lost, is not new: it is in a turn, or has its place in the queue.
+    let is_new = receipt.position.is_some_and(|position| position > row.summary.queued as u64);
+    if busy == Busy::Reject || !is_new {
+        return Ok((receipt, now));
+    }
+    dismiss(app, row, by).await?;
+    Ok((receipt, app.sessions.row(&row.id).await?))
+}
+
 /// Gives answers. One that comes too late is not an error: the stream tells how the ask ended.
 async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &str) -> Result<(), Problem> {
     for (ask_id, answer) in answers {
@@ -367,7 +410,7 @@ async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &s
 /// Why somebody who said something new did not answer, for the agent to read.
 const INSTEAD: &str = "the person said something else instead";
 
-/// A person who says something new instead of answering has answered: no.
+/// Answers all that is asked with no.
 async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
     let no = |ask: &PendingAsk| match ask.kind {
         AskKind::Permission => Answer::Permission {
@@ -392,4 +435,16 @@ async fn stop(app: &App, id: &SessionId, by: &str) -> Result<bool, Problem> {
     }
     let command = Command { by: by.to_owned(), wish: Wish::Stop { turn_id: None } };
     Ok(app.sessions.wish(id, command).await? == Reply::Stopped { stopped: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instant, Wire};
+
+    #[test]
+    fn a_text_has_no_heartbeat_to_wake_for() {
+        let now = Instant::now();
+        assert_eq!(Wire::Plain.beats(now), None);
+        assert_eq!(Wire::Sse { last: "" }.beats(now), Some(now));
+    }
 }
