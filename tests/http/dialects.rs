@@ -312,7 +312,7 @@ fn pictures_are_shown_again_when_a_page_is_loaded_again() {
     let client = &daemon.client;
     client.mock("a");
     // Over the limit of what an event carries itself, as nearly all are.
-    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 30_000]].concat();
+    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![7; 30_000]].concat();
     let url = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(&picture));
     let part = json!({ "type": "file", "mediaType": "image/png", "url": url });
     let said = json!([{ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "echo hello" }, part] }]);
