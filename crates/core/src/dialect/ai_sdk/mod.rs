@@ -72,6 +72,8 @@ pub struct AiSdk {
     /// The agent itself has said something in this turn.
     said: bool,
     step: Step,
+    /// The last step that was told has calls that the client runs.
+    client_step: bool,
     tools: HashMap<String, Tool>,
     /// Calls that are shown and have not ended.
     open_calls: usize,
@@ -117,6 +119,7 @@ impl AiSdk {
             text: None,
             said: false,
             step: Step::default(),
+            client_step: false,
             tools: HashMap::new(),
             open_calls: 0,
             held: Vec::new(),
@@ -200,7 +203,7 @@ impl AiSdk {
         }
         self.turn.clone_from(&envelope.turn_id);
         (self.text, self.said, self.failure) = (None, false, None);
-        self.step = Step::default();
+        (self.step, self.client_step) = (Step::default(), false);
         self.tools.clear();
         self.open_calls = 0;
         self.held.clear();
@@ -387,7 +390,7 @@ impl AiSdk {
 
     fn done(&mut self, done: &Done, out: &mut Frames) {
         self.end_text(out);
-        self.end_step(out);
+        self.end_last_step(out);
         let reason = done.reason.as_deref();
         match done.outcome {
             Outcome::Completed => self.finish("stop", out),
@@ -442,6 +445,8 @@ impl Dialect for AiSdk {
         if let (Subject::Rest { turn, .. }, false) = (&self.subject, self.begun) {
             // The turn has ended, and the client has all of it.
             frames.push(&Chunk::Start { message_id: name(turn.as_str()) });
+            self.client_step = true;
+            self.end_last_step(frames);
             self.finish("stop", frames);
             self.over = true;
         }

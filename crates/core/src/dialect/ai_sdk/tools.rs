@@ -33,8 +33,8 @@ pub(super) struct Tool {
     /// Whether the agent runs it; what it does not run, the client does.
     agent: bool,
     progress: String,
-    /// A person was asked about it.
-    asked: bool,
+    /// A person was asked about it, and said no.
+    refused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,17 @@ impl AiSdk {
         self.end_step(out);
         out.push(&Chunk::StartStep);
         self.step.open = true;
+        self.client_step = false;
+    }
+
+    /// A turn is over. If its last step has calls that the client answered, a helper of the client would take it for what is to be sent, for ever;
+    /// so there is a last step with nothing in it.
+    pub(super) fn end_last_step(&mut self, out: &mut Frames) {
+        self.end_step(out);
+        if self.client_step {
+            self.start_step(out);
+            self.end_step(out);
+        }
     }
 
     pub(super) fn end_step(&mut self, out: &mut Frames) {
@@ -113,7 +124,7 @@ impl AiSdk {
         }
         // Whatever step it stands in: where a response ended must not decide what the next one shows.
         if self.open_calls > 0 {
-            let held = Tool { state: ToolState::Held, agent: true, progress: String::new(), asked: false };
+            let held = Tool { state: ToolState::Held, agent: true, progress: String::new(), refused: false };
             self.tools.insert(id.to_owned(), held);
             self.held.push(start.clone());
         } else {
@@ -132,6 +143,7 @@ impl AiSdk {
     /// Shows a call that the client runs. One that has its answer is told piece by piece, because a client runs what is told whole.
     fn show_client_call(&mut self, id: &str, tool_name: &str, input: &Value, answered: bool, out: &mut Frames) {
         self.place(id, false, Beside::NothingThatRuns, out);
+        self.client_step = true;
         let tool_name = name(tool_name);
         if answered {
             let text = input.to_string();
@@ -154,7 +166,7 @@ impl AiSdk {
         }
         self.step.calls.push(id.to_owned());
         let state = if agent { ToolState::Running } else { ToolState::Asking };
-        self.tools.insert(id.to_owned(), Tool { state, agent, progress: String::new(), asked: false });
+        self.tools.insert(id.to_owned(), Tool { state, agent, progress: String::new(), refused: false });
         self.open_calls += 1;
     }
 
@@ -207,8 +219,9 @@ impl AiSdk {
             return;
         }
         self.release(id, Beside::Anything, out);
-        let asked = self.tools.get(id).is_some_and(|tool| tool.asked);
-        if result.denied == Some(true) && asked && self.profile >= Profile::V6 {
+        // A call that was refused and one that failed are different states, and only one of them goes with the answer.
+        let refused = self.tools.get(id).is_some_and(|tool| tool.refused);
+        if refused && self.profile >= Profile::V6 {
             out.push(&Chunk::ToolOutputDenied { tool_call_id: id });
             self.settle(id, out);
         } else if result.is_error || result.denied == Some(true) || result.interrupted == Some(true) {
@@ -287,9 +300,6 @@ impl AiSdk {
         }
         self.end_text(out);
         self.set(&id, ToolState::Asking);
-        if let Some(tool) = self.tools.get_mut(&id) {
-            tool.asked = true;
-        }
         let approval_id = name(request.ask_id.as_str());
         let title = request.title.as_deref();
         match self.profile {
@@ -376,6 +386,9 @@ impl AiSdk {
 
     fn permitted(&mut self, ask: &Ask, resolved: &PermissionResolved, out: &mut Frames) {
         let (approval_id, approved) = (name(resolved.ask_id.as_str()), resolved.allowed);
+        if let Some(tool) = self.tools.get_mut(&ask.tool) {
+            tool.refused = !approved;
+        }
         let reason = resolved.reason.as_deref();
         match self.profile {
             Profile::V5 => {
