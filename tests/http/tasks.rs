@@ -124,3 +124,18 @@ fn what_is_unknown_is_said_and_an_old_run_is_found_by_its_session() {
     client.request("GET", "/api/tasks/events", &[("last-event-id", "x")], b"").is_problem(400, "bad_cursor");
     assert_eq!(client.get("/api/tasks/active").json()["tasks"], json!([]));
 }
+
+#[test]
+fn a_turn_that_only_talks_is_heard_of_though_nobody_looks() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    client.say("a", "stream 1000000 10 100");
+    let moments = || {
+        let task = &client.get("/api/tasks/active").json()["tasks"][0];
+        let text = |name: &str| task[name].as_str().map(str::to_owned);
+        text("startedAt").zip(text("lastActivityAt"))
+    };
+    eventually("it is alive", || moments().filter(|(started, last)| last > started));
+    client.post("/api/sessions/a/stop", &json!({}));
+}

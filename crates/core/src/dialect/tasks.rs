@@ -117,6 +117,13 @@ impl SessionTasks {
         Self { task: Some(Task::new(session_id, turn, Origin::User, None, at)), seen, ..Self::default() }
     }
 
+    /// Something happened in the turn that changes nothing else here.
+    pub fn heard(&mut self, at: Timestamp) {
+        if let Some(task) = &mut self.task {
+            task.last_activity_at = task.last_activity_at.max(at);
+        }
+    }
+
     pub fn step(&mut self, envelope: &Envelope) -> Change {
         self.seen = envelope.seq;
         match &envelope.event {

@@ -111,6 +111,10 @@ impl Hub {
             let known = state.running.get(&row.id);
             let seen = known.map_or(turnloom_core::id::Seq::ZERO, |running| running.tasks.seen());
             let runs = known.and_then(|running| running.tasks.task()).map(|task| task.run_id.clone());
+            if let Some(running) = state.running.get_mut(&row.id).filter(|_| row.summary.turn == runs) {
+                // Text and thoughts are not read here while nobody looks, but they are signs of life.
+                running.tasks.heard(row.updated_at);
+            }
             if row.summary.turn == runs || seen >= row.head {
                 continue;
             }
