@@ -158,3 +158,22 @@ fn the_same_frames_come_over_a_websocket() {
     }
     assert_eq!(over_socket, over_http, "how much is told at once may differ, what is told may not");
 }
+
+#[test]
+fn a_long_answer_is_told_whole_but_not_with_every_word() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    let mut stream = Sse::open(client, "/api/sessions/a/events?dialect=snapshot");
+    client.say("a", "stream 200 20 200");
+    let (mut updates, mut last) = (0, Value::Null);
+    while last["event"]["type"] != "message_end" {
+        let event = stream.next_event().expect("the stream goes on");
+        last = serde_json::from_str(&event.data).unwrap_or_default();
+        updates += usize::from(last["event"]["type"] == "message_update");
+    }
+    let text = last["event"]["message"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text.len(), 200 * 20);
+    // It takes a second, and is told ten times in one.
+    assert!((2..40).contains(&updates), "{updates} updates");
+}

@@ -34,6 +34,11 @@ pub trait Dialect: Send {
     /// Everything that is there for now was taken: what was held back so that it could be told once must go out.
     fn rest(&mut self, _frames: &mut Frames) {}
 
+    /// Whether `rest` would tell something. Each time is the whole of it again, so a server lets some time pass between two.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// Whether the response should end here because somebody has to answer first. It may go on for a moment, so that asks that come together
     /// are told together.
     fn waits(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::event::{
     ArtifactCreated, Envelope, Event, PermissionReply, PermissionRequest, PermissionResolved, QuestionRequest,
     SteerState, WorkStatus,
 };
+use crate::id::SessionId;
 
 const ASK: Place = Place("action", "action_request", "waiting", "hitl");
 const SETTLED: Place = Place("action", "action_request", "accepted", "hitl");
@@ -296,7 +297,17 @@ fn phase(status: WorkStatus) -> &'static str {
 
 /// Where an artifact's content is read.
 fn read_ref(envelope: &Envelope, id: &str) -> String {
-    format!("/agent-ui/sessions/{}/artifacts/{}/content", envelope.session_id, name(id))
+    artifact_address(&envelope.session_id, name(id))
+}
+
+/// The address of an artifact's content. Agents like to name them like files, so what has a meaning in an address is escaped.
+pub fn artifact_address(session: &SessionId, artifact: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    let artifact: String = artifact.bytes().map(escape).collect();
+    format!("/agent-ui/sessions/{session}/artifacts/{artifact}/content")
 }
 
 /// The standard's word for a media type; one that tells nothing is not guessed at.

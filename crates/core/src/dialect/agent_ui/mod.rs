@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+pub use self::facts::artifact_address;
 use self::wire::{Payload, Place, Wire};
 use super::{Dialect, Ending, Frames, name};
 use crate::event::{

@@ -449,6 +449,10 @@ impl Dialect for Snapshot {
         }
     }
 
+    fn holds_back(&self) -> bool {
+        self.going && self.open.as_ref().is_some_and(|open| open.dirty)
+    }
+
     /// Whoever comes back gets the whole message again, so nothing has to be closed.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;

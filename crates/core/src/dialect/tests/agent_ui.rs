@@ -191,3 +191,10 @@ fn whenever_a_client_comes_it_holds_the_same() {
         }
     }
 }
+
+#[test]
+fn an_artifact_that_is_named_like_a_file_has_an_address() {
+    let session = crate::id::SessionId::trusted("s");
+    let address = crate::dialect::agent_ui::artifact_address(&session, "src/a b?.md");
+    assert_eq!(address, "/agent-ui/sessions/s/artifacts/src%2Fa%20b%3F.md/content");
+}

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnloom_core::dialect::agent_ui::{AgentUi, PREVIEW_BYTES};
+use turnloom_core::dialect::agent_ui::{AgentUi, PREVIEW_BYTES, artifact_address};
 use turnloom_core::dialect::{Dialect as _, Frames};
 use turnloom_core::event::Event;
 use turnloom_core::id::{Seq, SessionId};
@@ -331,7 +331,7 @@ async fn artifact(State(app): State<App>, Path(path): Path<ArtifactPath>) -> Res
     Ok(Json(json!({
         "sessionId": row.id, "artifactId": path.artifact_id, "title": found.title, "mediaType": found.media_type,
         "version": found.version, "artifactStatus": "ready", "sequence": found.seq, "preview": preview,
-        "artifactReadRef": format!("/agent-ui/sessions/{}/artifacts/{}/content", row.id, path.artifact_id),
+        "artifactReadRef": artifact_address(&row.id, &path.artifact_id),
     })))
 }
 

@@ -45,6 +45,9 @@ const PAGE: usize = 4_096;
 /// How long a response stays open after an ask, so that asks that come together are told together.
 const SETTLE: Duration = Duration::from_millis(50);
 
+/// How much time passes between two tellings of what is told whole each time.
+const PACE: Duration = Duration::from_millis(100);
+
 /// Records that are folded at a time, as long as the reader is not where the log is.
 const PREFIX_RECORDS: usize = 2_048;
 
@@ -91,6 +94,26 @@ impl Wire {
     }
 }
 
+/// When a reader was last told what a dialect holds back.
+#[derive(Debug, Default)]
+struct Pace(Option<Instant>);
+
+impl Pace {
+    /// When there is something to tell, and it may be told.
+    fn due(&self, dialect: &impl Dialect) -> Option<Instant> {
+        dialect.holds_back().then(|| self.0.map_or_else(Instant::now, |last| last + PACE))
+    }
+
+    fn is_due(&self, dialect: &impl Dialect) -> bool {
+        self.due(dialect).is_some_and(|due| due <= Instant::now())
+    }
+
+    fn rest(&mut self, dialect: &mut impl Dialect, frames: &mut Frames) {
+        self.0 = Some(Instant::now());
+        dialect.rest(frames);
+    }
+}
+
 /// Waits until then; for ever, when there is no such moment.
 async fn reached(deadline: Option<Instant>) {
     match deadline {
@@ -129,6 +152,7 @@ pub(super) struct Telling<D: Dialect + 'static> {
     arrived: bool,
     /// When a response that waits for somebody ends, whatever else happens meanwhile.
     settles: Option<Instant>,
+    pace: Pace,
     ended: bool,
     _following: Following,
 }
@@ -148,6 +172,7 @@ impl<D: Dialect + 'static> Telling<D> {
             head: row.head,
             arrived: false,
             settles: None,
+            pace: Pace::default(),
             ended: false,
             _following: Following::new(app, permit),
         })
@@ -202,15 +227,20 @@ impl<D: Dialect + 'static> Telling<D> {
             // Counted from the first ask, so that a helper who talks on does not keep anybody from answering.
             let waits = self.arrived && self.dialect.waits();
             self.settles = waits.then(|| self.settles.unwrap_or_else(|| Instant::now() + SETTLE));
-            let deadline = self.settles.or_else(|| self.wire.beats(heartbeat));
+            let rests = self.pace.due(&self.dialect);
+            let deadline = [self.settles.or_else(|| self.wire.beats(heartbeat)), rests].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 () = self.app.closing.cancelled() => self.close(Ending::Gone, &mut out),
                 () = reached(deadline) => {
-                    if !waits {
+                    if rests.is_some() && rests == deadline {
+                        self.pace.rest(&mut self.dialect, &mut self.frames);
+                        self.flush(self.follower.cursor(), &mut out);
+                    } else if waits {
+                        self.close(Ending::Waiting, &mut out);
+                    } else {
                         return Some(Bytes::from_static(b": still here\n\n"));
                     }
-                    self.close(Ending::Waiting, &mut out);
                 }
                 records = self.follower.next(page) => match records {
                     Ok(records) => {
@@ -228,8 +258,10 @@ impl<D: Dialect + 'static> Telling<D> {
                                 break;
                             }
                         }
-                        self.dialect.rest(&mut self.frames);
-                        self.flush(self.follower.cursor(), &mut out);
+                        if self.pace.is_due(&self.dialect) {
+                            self.pace.rest(&mut self.dialect, &mut self.frames);
+                            self.flush(self.follower.cursor(), &mut out);
+                        }
                     }
                     // The session was removed.
                     Err(_) => self.close(Ending::Gone, &mut out),
@@ -239,6 +271,7 @@ impl<D: Dialect + 'static> Telling<D> {
     }
 
     fn close(&mut self, ending: Ending, out: &mut BytesMut) {
+        self.dialect.rest(&mut self.frames);
         self.dialect.close(ending, &mut self.frames);
         self.flush(self.follower.cursor(), out);
         if !self.dialect.is_over() {

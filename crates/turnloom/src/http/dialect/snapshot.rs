@@ -20,7 +20,7 @@ use super::super::events::{FRAME_RECORDS, Following, admit};
 use super::super::extract::Client;
 use super::super::problem::Problem;
 use super::super::table::{Route, post};
-use super::{DEFAULT_RUNTIME, PREFIX_RECORDS, Telling, Wire, find, json_body};
+use super::{DEFAULT_RUNTIME, PREFIX_RECORDS, Pace, Telling, Wire, find, json_body, reached};
 use crate::log::{Created, Follower, ReadRange, SessionQuery, SessionRow};
 use crate::session::{self, NewSession};
 
@@ -56,6 +56,7 @@ pub(in super::super) struct Pump {
     frames: Frames,
     head: Seq,
     arrived: bool,
+    pace: Pace,
     _following: Following,
 }
 
@@ -67,6 +68,7 @@ impl Pump {
             frames: Frames::default(),
             head: row.head,
             arrived: false,
+            pace: Pace::default(),
             _following: Following::new(app, admit(app)?),
         })
     }
@@ -83,12 +85,19 @@ impl Pump {
                 return Some(&self.frames);
             }
             let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
-            for record in self.follower.next(page).await.ok()? {
+            let records = tokio::select! {
+                biased;
+                () = reached(self.pace.due(&self.dialect)) => Vec::new(),
+                records = self.follower.next(page) => records.ok()?,
+            };
+            for record in records {
                 if let Ok(envelope) = record.decode() {
                     self.dialect.step(&envelope, &mut self.frames);
                 }
             }
-            self.dialect.rest(&mut self.frames);
+            if self.pace.is_due(&self.dialect) {
+                self.pace.rest(&mut self.dialect, &mut self.frames);
+            }
         }
     }
 }
