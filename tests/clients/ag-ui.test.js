@@ -82,6 +82,7 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
       assert.match(agent.messages.find((message) => message.role === 'reasoning').content, /Somebody said something/)
       assert.equal(seen.usage[0].inputTokens, 12)
       assert.equal(agent.messages.filter((message) => message.role === 'user').length, 1)
+      assert.equal((await run(agent)).usage, undefined, 'who only looks has used nothing')
       const again = await say(agent, 'echo twice')
       assert.deepEqual(again.errors, [])
       assert.deepEqual(texts(agent).map((message) => message.content), ['hello there', 'twice'])

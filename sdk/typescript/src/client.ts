@@ -199,9 +199,12 @@ export class Turnloom {
 
   /** What was too large for its event. */
   async getBlob(blobId: string, options?: CallOptions): Promise<Blob> {
-    return (
-      await this.#requester.open(`/api/blobs/${encodeURIComponent(blobId)}`, { ...options, accept: '*/*' })
-    ).blob()
+    return (await this.#requester.open(blob(blobId), { ...options, accept: '*/*' })).blob()
+  }
+
+  /** The same as a picture that a page can show. Pictures are kept as the base64 that came. */
+  async getPicture(blobId: string, options?: CallOptions): Promise<Blob> {
+    return (await this.#requester.open(blob(blobId), { ...options, accept: 'image/*' })).blob()
   }
 
   #get<T>(path: string, query: NonNullable<Request['query']>, options?: CallOptions): Promise<T> {
@@ -223,6 +226,8 @@ interface Queue {
 }
 
 const asSend = (message: Message): Types.SendMessage => (typeof message === 'string' ? { message } : message)
+
+const blob = (id: string) => `/api/blobs/${encodeURIComponent(id)}`
 
 function of(id: string, ...rest: string[]): string {
   return ['/api/sessions', ...[id, ...rest].map(encodeURIComponent)].join('/')

@@ -120,6 +120,19 @@ test('what is too large for an event', async () => {
   assert.equal((await the.client.getBlob(result.data.blob.id)).size, 100_000)
 })
 
+test('a picture that was sent can be shown', async () => {
+  const id = await the.session()
+  const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(30_000, 7)])
+  const picture = { type: 'image', media_type: 'image/png', data: bytes.toString('base64') }
+  for await (const event of the.client.streamTurn(id, { message: [{ type: 'text', text: 'echo look' }, picture] })) {
+    if (event.type !== 'user_message') continue
+    const { blob } = event.data.content[1]
+    const shown = await the.client.getPicture(blob.id)
+    assert.deepEqual([shown.type, Buffer.from(await shown.arrayBuffer()).equals(bytes)], ['image/png', true])
+    assert.equal(await (await the.client.getBlob(blob.id)).text(), picture.data)
+  }
+})
+
 test('conversations of an agent that has none', async () => {
   assert.deepEqual(await the.client.listConversations('claude', { cwd: '/nowhere' }), [])
   await assert.rejects(the.client.listConversations('nobody', { cwd: '/' }), { code: 'unknown_runtime' })

@@ -289,20 +289,24 @@ impl AgUi {
         self.lanes.iter().for_each(|(id, lane)| lane.begin(id, out));
         self.open.iter().for_each(|open| open.begin(out));
         if self.turn.is_none() && self.asks.is_empty() {
-            self.finish(self.is_current().then(|| json!({ "type": "success" })), out);
+            self.finish(self.is_current().then(|| json!({ "type": "success" })), None, out);
         }
     }
 
     fn done(&mut self, done: &Done, out: &mut Frames) {
         self.turn = None;
         let told = self.begun && !self.over;
+        // Told once, with the run that the turn ends in: clients add up what their runs used.
+        let usage = self.usage.take().filter(|_| told);
         let reason = done.reason.as_deref();
         match done.outcome {
             _ if !told => {}
             Outcome::Completed => {
-                self.finish(self.is_current().then(|| json!({ "type": "success" })), out);
+                self.finish(self.is_current().then(|| json!({ "type": "success" })), usage.as_ref(), out);
             }
-            Outcome::Stopped => self.finish(self.is_current().then(|| json!({ "type": "cancelled" })), out),
+            Outcome::Stopped => {
+                self.finish(self.is_current().then(|| json!({ "type": "cancelled" })), usage.as_ref(), out);
+            }
             Outcome::Failed | Outcome::Interrupted => {
                 let failure = self.failure.take();
                 let message = failure.as_ref().map(|failure| failure.message.as_str()).filter(|text| !text.is_empty());
@@ -313,20 +317,20 @@ impl AgUi {
         }
     }
 
-    fn finish(&mut self, outcome: Option<Value>, out: &mut Frames) {
+    fn finish(&mut self, outcome: Option<Value>, usage: Option<&Value>, out: &mut Frames) {
         self.open.drain(..).for_each(|open| open.end(out));
         for subagent_run_id in self.lanes.keys() {
             out.push(&Frame::SubagentFinished { subagent_run_id, outcome: Some(json!({ "type": "suspended" })) });
         }
         let (thread_id, run_id) = (self.run.thread_id.as_str(), self.run.run_id.as_str());
-        out.push(&Frame::RunFinished { thread_id, run_id, outcome, usage: self.usage.as_ref() });
+        out.push(&Frame::RunFinished { thread_id, run_id, outcome, usage });
         self.over = true;
     }
 
     fn fail(&mut self, message: &str, code: Option<&str>, out: &mut Frames) {
         // An error alone would leave a client waiting for answers that it has given.
         if self.begun && self.run.answers_something() {
-            self.finish(None, out);
+            self.finish(None, None, out);
         }
         out.push(&Frame::RunError { message, code });
         self.over = true;
@@ -409,7 +413,7 @@ impl Dialect for AgUi {
                     (true, true) => Some(json!({ "type": "success", "pendingToolCallIds": calls })),
                     (true, false) => None,
                 };
-                self.finish(outcome, frames);
+                self.finish(outcome, None, frames);
             }
             (Ending::Gone, _) => {
                 self.fail(
