@@ -1,8 +1,9 @@
-// Clients of three protocols on one session, in an order that nobody planned: they speak, answer, stop, lose their connection and come back, all at
+// Clients of five protocols on one session, in an order that nobody planned: they speak, answer, stop, lose their connection and come back, all at
 // once. In the end everybody holds what somebody holds who has just come.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 
 import { HttpAgent as HttpAgent0 } from 'ag-ui-0'
 import { HttpAgent as HttpAgent1 } from 'ag-ui-1'
@@ -16,7 +17,7 @@ import * as react7 from 'ai-react-7'
 import { Daemon, eventually } from './support.js'
 
 const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [1, 2, 3, 4, 5, 6]
-const STEPS = 25
+const STEPS = 30
 
 const ASKS = ['permission', 'question', 'parallel permission', 'subagent permission', 'interrupt']
 const PROMPTS = [...ASKS, ...ASKS, 'echo hello', 'tool', 'parallel', 'subagent', 'state', 'component', 'artifact', 'retract', 'compaction', 'plan', 'error', 'crash']
@@ -184,50 +185,28 @@ class Agent {
   }
 }
 
-/** A reader of universal events, which comes back with the last number it has. */
-class Reader {
-  constructor(id) {
-    this.id = id
-    this.events = []
-    this.comeBack()
-  }
-
-  base() {
-    return `${daemon.url}/universal/v1/sessions/${this.id}`
-  }
-
+/** Something that reads a stream, and comes back to it with the last position it has. */
+class Follower {
   comeBack() {
     if (this.connection) return
     const connection = new AbortController()
     this.connection = connection
-    const offset = this.events.at(-1)?.sequence ?? 0
-    this.reading = this.read(offset, connection).catch((error) => connection.signal.aborted || assert.fail(error))
+    this.read(connection).catch((error) => connection.signal.aborted || assert.fail(error))
   }
 
-  async read(offset, { signal }) {
-    const response = await fetch(`${this.base()}/events/sse?offset=${offset}`, { headers: daemon.headers, signal })
+  async read({ signal }) {
+    const headers = { ...daemon.headers, accept: 'text/event-stream', ...(this.last && { 'last-event-id': this.last }) }
+    const response = await fetch(daemon.url + this.path, { headers, signal })
     let rest = ''
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
       const frames = (rest + piece).split('\n\n')
       rest = frames.pop()
-      const data = frames.flatMap((frame) => frame.split('\n').filter((line) => line.startsWith('data:')))
-      this.events.push(...data.map((line) => JSON.parse(line.slice(5))))
-    }
-  }
-
-  say(message) {
-    const init = { method: 'POST', headers: { ...daemon.headers, 'content-type': 'application/json' }, body: JSON.stringify({ message }) }
-    void fetch(`${this.base()}/messages`, init)
-  }
-
-  answer(yes) {
-    const settled = new Set(this.events.filter((event) => event.type.endsWith('.resolved')).map((event) => event.data.permission_id ?? event.data.question_id))
-    const open = this.events.filter((event) => event.type.endsWith('.requested')).map(({ data }) => data)
-    for (const { permission_id, question_id } of open) {
-      if (settled.has(permission_id ?? question_id)) continue
-      const [path, body] = permission_id ? [`permissions/${permission_id}`, { reply: yes ? 'once' : 'reject' }] : [`questions/${question_id}`, { answers: [['Silk'], ['Weld']] }]
-      const init = { method: 'POST', headers: { ...daemon.headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      void fetch(`${this.base()}/${path}/reply`, init)
+      for (const frame of frames) {
+        const field = (name) => frame.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+        if (signal.aborted) return
+        if (field('data')) this.take(JSON.parse(field('data')), field('event'))
+        this.last = field('id') ?? this.last
+      }
     }
   }
 
@@ -236,18 +215,115 @@ class Reader {
     this.connection = undefined
   }
 
+  say() {}
+
+  answer() {}
+
   rests() {
     return true
+  }
+}
+
+const post = (path, body) =>
+  void fetch(daemon.url + path, { method: 'POST', headers: { ...daemon.headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+/** A reader of universal events. */
+class Reader extends Follower {
+  constructor(id) {
+    super()
+    this.base = `/universal/v1/sessions/${id}`
+    this.path = `${this.base}/events/sse`
+    this.events = []
+    this.comeBack()
+  }
+
+  take(event) {
+    this.events.push(event)
+  }
+
+  say(message) {
+    post(`${this.base}/messages`, { message })
+  }
+
+  answer(yes) {
+    const of = (kind) => this.events.filter(({ type }) => type.endsWith(kind)).map(({ data }) => data)
+    const settled = new Set(of('.resolved').map((ask) => ask.permission_id ?? ask.question_id))
+    for (const { permission_id, question_id } of of('.requested')) {
+      if (settled.has(permission_id ?? question_id)) continue
+      if (permission_id) post(`${this.base}/permissions/${permission_id}/reply`, { reply: yes ? 'once' : 'reject' })
+      else post(`${this.base}/questions/${question_id}/reply`, { answers: [['Silk'], ['Weld']] })
+    }
   }
 
   async check() {
     this.comeBack()
-    const response = await fetch(`${this.base()}/events`, { headers: daemon.headers })
-    const { events } = await response.json()
+    const { events } = await daemon.call('GET', `${this.base}/events`)
     await eventually('all events', () => this.events.length >= events.length)
     assert.deepEqual(this.events.slice(0, events.length), events)
     this.cut()
     return events.length
+  }
+}
+
+/** A reader of snapshots, which puts nothing together. */
+class Snapshots extends Follower {
+  constructor(id) {
+    super()
+    this.path = `/api/sessions/${id}/events?dialect=snapshot`
+    this.held = {}
+    this.comeBack()
+  }
+
+  take(data, name) {
+    const { type, message, result, isError, stopReason } = data.event ?? {}
+    if (name !== 'stream') this.held[data.approvalId] = data.decision ?? 'asked'
+    else if (type.startsWith('message_')) this.held[data.streamId] = { content: message.content, stopReason }
+    else if (type.startsWith('tool_')) this.held[data.streamId] = { result, isError }
+  }
+
+  async check(id) {
+    this.comeBack()
+    const fresh = new Snapshots(id)
+    const told = new Set(['delta', 'thinking', 'tool_start', 'question_request', 'interrupt'])
+    const isEmpty = !(await daemon.events(id)).some(({ type, data }) => told.has(type) && data.text !== '')
+    const isSame = () => (isEmpty || Object.keys(fresh.held).length > 0) && isDeepStrictEqual(this.held, fresh.held)
+    await eventually('the same', isSame).catch(() => assert.deepEqual(this.held, fresh.held))
+    fresh.cut()
+    this.cut()
+    return Object.keys(this.held).length
+  }
+}
+
+/** A reader of the tasks of all sessions. */
+class Tasks extends Follower {
+  constructor(id) {
+    super()
+    this.session = id
+    this.path = '/api/tasks/events'
+    this.running = new Set()
+    this.completed = []
+    this.comeBack()
+  }
+
+  take({ type, data }) {
+    if (type === 'connected' && !data.resumed) this.running.clear()
+    const { task } = data ?? {}
+    if (task?.sessionId !== this.session) return
+    if (type === 'task:started') this.running.add(task.runId)
+    if (type === 'task:completed') {
+      this.running.delete(task.runId)
+      this.completed.push(task.runId)
+    }
+  }
+
+  async check(id) {
+    this.comeBack()
+    await eventually('nothing runs', () => this.running.size === 0)
+    const ended = (await daemon.events(id)).filter(({ type }) => type === 'done').map((event) => event.turn_id)
+    await eventually('all have ended', () => this.completed.length >= ended.length).catch(() => {})
+    assert.deepEqual(this.completed, ended)
+    this.cut()
+    return ended.length
   }
 }
 
@@ -256,7 +332,7 @@ for (const seed of SEEDS) {
     const { below, of } = dice(seed)
     const id = `schedule-${seed}`
     await daemon.session(id, { pace_ms: below(4) })
-    const clients = [new Chat(id, 5 + (seed % 3)), new Chat(id, 5 + ((seed + 1) % 3)), new Agent(id, HttpAgent1), new Agent(id, HttpAgent0), new Reader(id)]
+    const clients = [new Chat(id, 5 + (seed % 3)), new Chat(id, 5 + ((seed + 1) % 3)), new Agent(id, HttpAgent1), new Agent(id, HttpAgent0), new Reader(id), new Snapshots(id), new Tasks(id)]
     for (let step = 0; step < STEPS; step++) {
       const client = of(clients)
       const action = of(['say', 'say', 'answer', 'answer', 'answer', 'cut', 'comeBack', 'stop', 'native', 'title'])
