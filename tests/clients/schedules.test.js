@@ -96,7 +96,7 @@ class Chat {
   async check(id) {
     assert.deepEqual(this.errors, [])
     const kept = await daemon.call('GET', `/ai-sdk/chat/${id}/messages?v=${this.major}`)
-    await this.ai.validateUIMessages({ messages: kept })
+    if (kept.length > 0) await this.ai.validateUIMessages({ messages: kept })
     const ids = kept.map((message) => message.id)
     assert.equal(new Set(ids).size, ids.length)
     let compared = 0
