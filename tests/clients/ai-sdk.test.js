@@ -325,9 +325,15 @@ for (const client of await majors()) {
       await chat.sendMessage({ text: 'echo two', messageId: chat.messages[0].id })
       assert.equal(text(chat), 'two')
       assert.equal(chat.messages.length, 2)
+      // The other way to edit: the application changes what it has, and wants it answered.
+      chat.messages = [{ ...chat.messages[0], parts: [{ type: 'text', text: 'echo three' }] }]
+      await chat.regenerate()
+      assert.equal(text(chat), 'three')
+      await chat.regenerate()
+      assert.equal(text(chat), 'three')
       assert.deepEqual(seen.errors, [])
       const kept = await daemon.call('GET', `/ai-sdk/chat/${id}/messages`)
-      assert.deepEqual(kept.map((message) => message.parts.at(-1).text), ['echo two', 'two'])
+      assert.deepEqual(kept.map((message) => message.parts.at(-1).text), ['echo three', 'three'])
     })
 
     test('an answer given elsewhere first is not an error', async () => {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::chunk::{Chunk, DataPart, PartName};
 use self::lanes::Lane;
 pub use self::message::{History, UiMessage};
-pub use self::request::{Chat, Said, answers, shows};
+pub use self::request::{Chat, Said, answers, says_the_same, shows};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, name};

@@ -33,7 +33,11 @@ pub enum Said {
         edits: bool,
     },
     /// The answer to this message is wanted anew.
-    Again { id: MessageId },
+    Again {
+        id: MessageId,
+        /// What the client has under this id: applications let people edit it there.
+        content: Option<Vec<Part>>,
+    },
     /// The client comes back with answers, and wants what follows.
     Continuation {
         turn: TurnId,
@@ -58,11 +62,14 @@ impl Chat {
         let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
         let again = text("trigger") == Some("regenerate-message");
         let said = match role(last).as_str() {
-            "user" if again => Said::Again { id: MessageId::trusted(own_id(id_of(last)?)) },
+            "user" if again => {
+                let id = MessageId::trusted(own_id(id_of(last)?));
+                Said::Again { id, content: content_of(last).ok() }
+            }
             "assistant" if again => {
                 let asked = messages.iter().rev().find(|message| role(message) == "user");
                 let asked = asked.ok_or("there is no message of a person to answer anew")?;
-                Said::Again { id: MessageId::trusted(own_id(id_of(asked)?)) }
+                Said::Again { id: MessageId::trusted(own_id(id_of(asked)?)), content: None }
             }
             "user" => {
                 let id = id_of(last)?;
@@ -128,6 +135,15 @@ fn content_of(message: &Value) -> Result<Vec<Part>, String> {
     }
     let says_something = content.iter().any(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
     if says_something { Ok(content) } else { Err("the message says nothing".to_owned()) }
+}
+
+/// Whether two messages say the same. Only words are compared: a file may have another address here than there.
+pub fn says_the_same(one: &[Part], other: &[Part]) -> bool {
+    let words = |part: &'_ Part| match part {
+        Part::Text { text } if !text.starts_with("[file](") => Some(text.clone()),
+        _ => None,
+    };
+    one.iter().filter_map(words).eq(other.iter().filter_map(words))
 }
 
 /// The answers in a message's parts to what waits. What does not wait any more, or never did, is left out: the stream tells how it ended.

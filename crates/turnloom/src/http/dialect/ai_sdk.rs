@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use turnloom_core::blob::BlobId;
 use turnloom_core::command::{Command, Files, Wish};
-use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers, shows};
+use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers, says_the_same, shows};
 use turnloom_core::event::{Event, Part};
 use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
 
@@ -133,12 +133,13 @@ async fn hear(
             let (receipt, row) = say(app, &row, (message_id, content), query.busy, by).await?;
             Ok((row, Subject::Message(receipt.message_id)))
         }
-        Said::Again { id: message_id } => {
+        Said::Again { id: message_id, content: edited } => {
             let row = existing(app, id).await?;
             let known = take_back(app, &row, &message_id, by).await?;
             let (next, content) = known.ok_or_else(|| {
                 Problem::invalid(format!("message {message_id} is not in session {id}, so it cannot be answered anew"))
             })?;
+            let content = edited.filter(|edited| !says_the_same(edited, &content)).unwrap_or(content);
             let (receipt, row) = say(app, &row, (next, content), query.busy, by).await?;
             Ok((row, Subject::Message(receipt.message_id)))
         }
