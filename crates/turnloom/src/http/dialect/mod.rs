@@ -420,7 +420,10 @@ async fn say(
     let when = if busy == Busy::Reject { When::Reject } else { When::Queue };
     let (receipt, now) = send(app, row, (Some(id), content), when, by).await?;
     // What is only sent again, because a connection was lost, is not new: it is in a turn, or has its place in the queue.
-    let is_new = receipt.position.is_some_and(|position| position > row.summary.queued as u64);
+    let queues = receipt.position.is_some_and(|position| position > row.summary.queued as u64);
+    let begins =
+        receipt.turn_id.is_some() && receipt.turn_id != row.summary.turn && receipt.turn_id == now.summary.turn;
+    let is_new = queues || begins;
     if busy == Busy::Reject || !is_new {
         return Ok((receipt, now));
     }
