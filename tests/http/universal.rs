@@ -348,3 +348,16 @@ fn a_stream_ends_with_its_session_and_with_the_daemon() {
     daemon.terminate();
     assert!(stream.next_event().is_none());
 }
+
+#[test]
+fn what_is_taken_back_is_told() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    let log = client.turn("a", "echo hello");
+    client.post("/api/sessions/a/rollback", &json!({ "turns": 1 }));
+    let events = client.get("/universal/v1/sessions/a/events").json();
+    let item = &events["events"].as_array().unwrap().last().unwrap()["data"]["item"];
+    assert_eq!((&item["kind"], &item["content"][0]["label"]), (&json!("status"), &json!("Taken back")));
+    assert_eq!(item["content"][1]["json"]["turn_ids"][0], log.last().unwrap()["turn_id"]);
+}

@@ -103,6 +103,8 @@ impl Universal {
             Event::BackgroundEnded(ended) => {
                 self.note(envelope, "Background work ended", Some(work(ended.status)), None, out);
             }
+            // What was told stays told here; whoever shows it can at least learn that it does not count any more.
+            Event::Rollback(rollback) => self.note(envelope, "Taken back", None, Some(json!(rollback)), out),
             Event::CompactionStart(_) => self.note(envelope, "Compacting", None, None, out),
             Event::CompactionEnd(end) => self.note(envelope, "Compacted", None, Some(json!(end)), out),
             Event::PlanUpdated(plan) => {
