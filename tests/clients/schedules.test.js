@@ -16,7 +16,7 @@ import * as react7 from 'ai-react-7'
 
 import { Daemon, eventually } from './support.js'
 
-const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [1, 2, 3, 4, 5, 6]
+const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [1, 2, 3, 4, 5, 6, 205, 232]
 const STEPS = 30
 
 const ASKS = ['permission', 'question', 'parallel permission', 'subagent permission', 'interrupt']
@@ -333,6 +333,7 @@ for (const seed of SEEDS) {
     const id = `schedule-${seed}`
     await daemon.session(id, { pace_ms: below(4) })
     const clients = [new Chat(id, 5 + (seed % 3)), new Chat(id, 5 + ((seed + 1) % 3)), new Agent(id, HttpAgent1), new Agent(id, HttpAgent0), new Reader(id), new Snapshots(id), new Tasks(id)]
+    await eventually('who reads tasks has a position to come back to', () => clients.at(-1).last)
     for (let step = 0; step < STEPS; step++) {
       const client = of(clients)
       const action = of(['say', 'say', 'answer', 'answer', 'answer', 'cut', 'comeBack', 'stop', 'native', 'title'])

@@ -104,7 +104,7 @@ impl Feed {
                 moved = self.moved.changed() => moved.ok()?,
                 () = tokio::time::sleep(patience) => {
                     if patience == HEARTBEAT {
-                        self.plain("heartbeat", None);
+                        self.plain("heartbeat", None, None);
                         return Some(self.out.split().freeze());
                     }
                 }
@@ -115,14 +115,17 @@ impl Feed {
     /// Says where the reader is, and what runs if it does not know.
     fn greet(&mut self, news: &News) {
         let resumed = news.complete;
-        self.plain("connected", Some(json!({ "position": news.position, "resumed": resumed })));
-        if !resumed {
-            let (tasks, position) = self.app.tasks.active();
-            self.cursor = position;
-            self.held.clear();
-            for task in &tasks {
-                self.about("task:started", task, None);
-            }
+        let connected = Some(json!({ "position": news.position, "resumed": resumed }));
+        if resumed {
+            return self.plain("connected", connected, None);
+        }
+        let (tasks, position) = self.app.tasks.active();
+        self.cursor = position;
+        self.held.clear();
+        // The last of the greeting has the position: whoever has all of it can come back to here, also if nothing happens before.
+        self.plain("connected", connected, tasks.is_empty().then_some(position));
+        for (at, task) in tasks.iter().enumerate() {
+            self.about("task:started", task, (at + 1 == tasks.len()).then_some(position));
         }
     }
 
@@ -172,12 +175,12 @@ impl Feed {
         self.frame(&json!({ "type": "task:progress", "data": task.progress() }), position);
     }
 
-    fn plain(&mut self, kind: &str, data: Option<Value>) {
+    fn plain(&mut self, kind: &str, data: Option<Value>, position: Option<u64>) {
         let mut frame = json!({ "type": kind, "timestamp": now() });
         if let (Some(data), Some(frame)) = (data, frame.as_object_mut()) {
             frame.insert("data".to_owned(), data);
         }
-        self.frame(&frame, None);
+        self.frame(&frame, position);
     }
 
     /// Frames have no name: the clients of this protocol listen for plain messages.
