@@ -50,9 +50,9 @@ impl Mirrors {
         let mut mirrors = self.lock();
         let is_new = !mirrors.contains_key(id);
         let untold = mirrors.entry(id.clone()).or_default();
-        if matches!(news, News::Renamed(_)) {
-            untold.news.retain(|older| !matches!(older, News::Renamed(_)));
-        }
+        // Only the newest name, and where it is in the end, is news.
+        let names = |news: &News| matches!(news, News::Renamed(_));
+        untold.news.retain(|older| names(older) != names(&news));
         untold.news.push_back(news);
         untold.more.notify_waiters();
         is_new

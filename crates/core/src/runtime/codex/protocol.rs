@@ -86,6 +86,8 @@ pub struct CodexProtocol {
     pub(super) turn_names: Vec<(TurnId, String)>,
     /// What Codex called the turns that are over.
     ended: VecDeque<String>,
+    /// The end of a turn that came while ours had no name yet. If that is its name, it was the end of ours.
+    unnamed_end: Option<TurnIs>,
     /// How many turns a rollback is to take back.
     pub(super) taking_back: usize,
     pub(super) main: Work,
@@ -117,6 +119,7 @@ impl Default for CodexProtocol {
             turn: None,
             turn_names: Vec::new(),
             ended: VecDeque::new(),
+            unnamed_end: None,
             taking_back: 0,
             main: Work::default(),
             family: Family::default(),
@@ -200,6 +203,9 @@ impl CodexProtocol {
                     self.settings.said();
                     let given: TurnGiven = serde_json::from_str(result).unwrap_or_default();
                     self.name_turn(&given.turn.id, out);
+                    if let Some(end) = self.unnamed_end.take_if(|end| end.turn.id == given.turn.id) {
+                        self.turn_completed(end, out);
+                    }
                 }
                 Err(error) => self.turn_refused("the message", &error, out),
             },
@@ -364,9 +370,13 @@ impl CodexProtocol {
             self.end_work(&thread_id, outcome, out);
             return self.family.ended(&thread_id, status, out);
         }
-        // A turn of ours that has no name yet has not begun; this is the end of another one.
         let Some(running) = &self.turn else { return };
-        if self.has_ended(&turn.id) || (running.names.is_empty() && !running.joined) {
+        if self.has_ended(&turn.id) {
+            return;
+        }
+        if running.names.is_empty() && !running.joined {
+            // One of ours that has no name yet has not begun, as far as is known: this is the end of another one.
+            self.unnamed_end = Some(TurnIs { thread_id, turn });
             return;
         }
         if self.main.answer.is_none()
@@ -393,6 +403,7 @@ impl CodexProtocol {
         for stranger in self.family.strangers() {
             self.adopt(&stranger, None, None, out);
         }
+        self.unnamed_end = None;
         for name in self.turn.take().into_iter().flat_map(|turn| turn.names) {
             if self.ended.len() >= MAX_ENDED {
                 self.ended.pop_front();

@@ -22,6 +22,8 @@ const TO_HUB: usize = 256;
 const TO_CLIENT: usize = 8_192;
 /// How long the hub waits for a client that does not read before it goes on without it.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server may say nothing at all while somebody waits to be let in, before it is taken for dead. Longer than a session waits.
+const SILENCE: Duration = Duration::from_secs(90);
 /// How long a server may take to end what its clients had running.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -48,6 +50,16 @@ enum Inbox {
 impl Hub {
     /// Takes a server that was just started. It ends when nobody has used it for a while.
     pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, workshop: &Workshop) -> Self {
+        Self::start_with(server, idle_seconds, SILENCE, common, workshop)
+    }
+
+    fn start_with(
+        server: Agent,
+        idle_seconds: u32,
+        silence: Duration,
+        common: Placeholders,
+        workshop: &Workshop,
+    ) -> Self {
         let (said, heard) = mpsc::channel(TO_HUB);
         let task = Task {
             server,
@@ -57,6 +69,7 @@ impl Hub {
             common,
             spawner: workshop.spawner.clone(),
             idle: Duration::from_secs(idle_seconds.max(1).into()),
+            silence,
             closing: workshop.closing.clone(),
         };
         workshop.tracker.spawn(task.run(heard));
@@ -117,8 +130,11 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         let gone = Said::Gone { client: self.id };
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(gone) {
-            tracing::debug!(client = ?self.id, "the hub is busy; it will see that a client is gone when it speaks to it");
+        if let Err(mpsc::error::TrySendError::Full(gone)) = self.hub.try_send(gone)
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let hub = self.hub.clone();
+            runtime.spawn(async move { drop(hub.send(gone).await) });
         }
     }
 }
@@ -143,6 +159,8 @@ struct Task {
     spawner: Spawner,
     /// How long it is kept without anybody.
     idle: Duration,
+    /// How long it may leave somebody before the door.
+    silence: Duration,
     /// The daemon ends.
     closing: CancellationToken,
 }
@@ -152,11 +170,14 @@ impl Task {
         let mut lines = Vec::new();
         let mut silent = false;
         let mut alone = None;
+        let mut knocked = None;
         let exit = loop {
             let waiting = self.server.input.is_waiting();
             alone = self.router.is_empty().then(|| alone.unwrap_or_else(Instant::now));
             let nobody = alone.is_some();
             let until = alone.unwrap_or_else(Instant::now) + self.idle;
+            knocked = self.router.is_knocked_at().then(|| knocked.unwrap_or_else(Instant::now));
+            let hangs = knocked.map(|knocked| knocked + self.silence);
             let mut routed = Routed::default();
             tokio::select! {
                 said = heard.recv() => match said {
@@ -177,6 +198,7 @@ impl Task {
                 },
                 count = self.server.output.next_batch(&mut lines), if !silent => {
                     silent = count == 0;
+                    knocked = None;
                     hear(&mut self.router, &mut lines, &mut routed);
                 }
                 written = self.server.input.flush(), if waiting => if let Err(error) = written {
@@ -185,6 +207,11 @@ impl Task {
                 },
                 exit = self.server.handle.wait(), if silent => break Some(exit),
                 () = tokio::time::sleep_until(until), if nobody => break None,
+                () = tokio::time::sleep_until(hangs.unwrap_or(until)), if hangs.is_some() => {
+                    tracing::warn!("an app-server of codex does not answer and is ended");
+                    knocked = None;
+                    self.server.handle.kill();
+                }
                 () = self.closing.cancelled(), if nobody => break None,
             }
             self.pass_on(routed).await;
@@ -299,5 +326,39 @@ impl Task {
         if inbox.send_timeout(message, PATIENCE).await.is_err() && !lost.contains(&client) {
             lost.push(client);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::process::Spawner;
+
+    /// What starts nothing: the server of these tests is inside this process.
+    fn workshop() -> Workshop {
+        let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
+        let spawner = Spawner::start(PathBuf::new(), tracker.clone(), tokio::runtime::Handle::current()).unwrap();
+        Workshop { spawner, tracker, max_line_bytes: 1 << 20, closing }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_answers_is_ended() {
+        let workshop = workshop();
+        let deaf = |pipes: InProcess| async move {
+            // It holds its pipes and says nothing.
+            let _pipes = pipes;
+            std::future::pending().await
+        };
+        let server = Agent::in_process(&workshop.tracker, 1 << 20, deaf);
+        let common = Placeholders::none(&workshop.spawner).await;
+        let hub = Hub::start_with(server, 3_600, Duration::from_millis(20), common, &workshop);
+        let mut agent = hub.join(&workshop).await.unwrap();
+        agent.input.write_all(b"{\"id\":1,\"method\":\"initialize\",\"params\":{}}\n").await.unwrap();
+        assert_ne!(agent.handle.wait().await.code, Some(0));
+        assert!(!hub.is_alive(), "the next one starts another");
     }
 }

@@ -23,6 +23,11 @@ impl Placeholders {
         Self(spawner.watch(missing([Some(Path::new("/tmp")), own.as_deref()].into_iter().flatten())).await)
     }
 
+    #[cfg(test)]
+    pub(super) async fn none(spawner: &Spawner) -> Self {
+        Self(spawner.watch(Vec::new()).await)
+    }
+
     pub(super) fn remove(&self) {
         remove_empty(self.0.folders());
     }

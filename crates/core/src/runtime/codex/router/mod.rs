@@ -28,6 +28,11 @@ pub(super) const UNREADABLE: &str = "host/unreadable";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(u64);
 
+impl ClientId {
+    /// The first is 1.
+    const NOBODY: Self = Self(0);
+}
+
 /// What is to be written where.
 #[derive(Debug, Default)]
 pub struct Routed {
@@ -189,6 +194,12 @@ impl Router {
         !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. } | Call::Orphan { .. }))
     }
 
+    /// Whether a client waits to be let in. The server answers that at once, whatever else goes on.
+    pub fn is_knocked_at(&self) -> bool {
+        let knocks = |call: &Call| matches!(call, Call::Hello | Call::Client { means: Means::Thread { .. }, .. });
+        self.calls.values().any(knocks)
+    }
+
     // ---- from the clients ----
 
     pub fn from_client(&mut self, client: ClientId, line: &[u8], out: &mut Routed) {
@@ -305,6 +316,10 @@ impl Router {
             waiting.retain(|(waiting, _)| *waiting != client);
         }
         self.refuse_all(|asked| asked.client == client, out);
+        self.let_go_all_of(client, out);
+    }
+
+    fn let_go_all_of(&mut self, client: ClientId, out: &mut Routed) {
         let theirs = |(id, thread): (&String, &Thread)| (thread.owner == client).then(|| id.clone());
         let threads: Vec<String> = self.threads.iter().filter_map(theirs).collect();
         for thread_id in &threads {
@@ -483,7 +498,7 @@ impl Router {
             Means::Thread { owned } => {
                 match result.and_then(opened) {
                     Some((thread_id, cwd)) => self.opened(client, &thread_id, cwd, out),
-                    None => drop(owned.and_then(|thread_id| self.disown(&thread_id, client))),
+                    None => owned.iter().for_each(|thread_id| self.disown(thread_id, client)),
                 }
                 self.settle_strangers(out);
             }

@@ -369,6 +369,33 @@ fn a_turn_that_begins_after_its_client_has_left_is_stopped() {
 }
 
 #[test]
+fn a_child_that_is_known_after_its_client_has_left_is_stopped() {
+    let mut slow = Slow::default();
+    let one = slow.client();
+    slow.thread(one, "t");
+    for thread in ["child", "grandchild"] {
+        slow.server_says(&json!({ "method": "turn/started", "params": { "threadId": thread, "turn": { "id": "u" } } }));
+    }
+    let (child, grandchild) =
+        (slow.asked("thread/read", "child").unwrap(), slow.asked("thread/read", "grandchild").unwrap());
+    slow.answers(&grandchild, &json!({ "thread": { "id": "grandchild", "parentThreadId": "child" } }));
+    slow.says(one, &json!({ "method": "exit" }));
+    // Nor does it belong to somebody who could not have its parent.
+    let two = slow.client();
+    slow.says(two, &json!({ "method": "thread/resume", "id": 2, "params": { "threadId": "t" } }));
+    let resume = slow.asked("thread/resume", "t").unwrap();
+    slow.refuses(&resume);
+    slow.heard(two);
+    slow.answers(&child, &json!({ "thread": { "id": "child", "parentThreadId": "t" } }));
+    for thread in ["child", "grandchild"] {
+        assert!(slow.asked("turn/interrupt", thread).is_some(), "{thread}");
+        assert!(slow.asked("thread/backgroundTerminals/clean", thread).is_some(), "{thread}");
+        assert!(slow.asked("thread/unsubscribe", thread).is_some(), "{thread}");
+    }
+    assert_eq!(slow.heard(two), [] as [Value; 0]);
+}
+
+#[test]
 fn a_thread_that_comes_after_its_client_has_left_is_let_go() {
     let mut slow = Slow::default();
     let client = slow.client();

@@ -58,10 +58,13 @@ impl Router {
         }
     }
 
-    /// It could not be had.
-    pub(super) fn disown(&mut self, thread_id: &str, client: ClientId) -> Option<Thread> {
-        self.threads.get(thread_id).filter(|thread| thread.owner == client)?;
-        self.threads.remove(thread_id)
+    /// It could not be had, so nobody listens to it, as before.
+    pub(super) fn disown(&mut self, thread_id: &str, client: ClientId) {
+        if self.threads.get(thread_id).is_some_and(|thread| thread.owner == client)
+            && let Some(thread) = self.threads.remove(thread_id)
+        {
+            self.remember_forgotten(thread_id, thread.parent);
+        }
     }
 
     /// Whether a thread works in this directory, or may begin to.
@@ -138,9 +141,14 @@ impl Router {
                 }
                 self.let_in(thread_id, out);
             }
+            // Whoever wanted its parent has left, so what it does is wanted by nobody. What it has said tells what has to be stopped.
             Some((parent, Whose::Forgotten)) => {
-                stranger.parent = Some(parent.to_owned());
-                self.forget(thread_id, out);
+                self.own(thread_id, ClientId::NOBODY, None);
+                if let Some(thread) = self.threads.get_mut(thread_id) {
+                    thread.parent = Some(parent.to_owned());
+                }
+                self.let_in(thread_id, out);
+                self.let_go_all_of(ClientId::NOBODY, out);
             }
             // A child of a child that is not known either.
             Some((parent, Whose::Unknown)) if room => {

@@ -57,6 +57,21 @@ fn an_end_that_is_told_twice_ends_one_turn() {
 }
 
 #[test]
+fn an_end_that_comes_before_its_beginning_is_answered_ends_the_turn() {
+    let mut bench = Bench::ready(json!({}));
+    bench.prompt("one", "hello");
+    bench.complete("u0", "completed");
+    bench.complete("u1", "completed");
+    assert_eq!(ends(&bench), 0, "as far as is known, these are others");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    assert_eq!(ends(&bench), 1);
+    bench.prompt("two", "hello");
+    bench.complete("u1", "completed");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u2" } }));
+    assert_eq!(ends(&bench), 1, "the end of another one is not kept for it");
+}
+
+#[test]
 fn what_is_said_of_an_ended_turn_is_not_part_of_the_next() {
     let mut bench = Bench::ready(json!({}));
     bench.turn("one", "u1");
