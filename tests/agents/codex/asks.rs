@@ -204,13 +204,16 @@ done
 "#;
 
 fn with_loom_server(script: &str) -> (Place, String) {
+    with_loom_server_in("codex", free("on-request"), script)
+}
+
+fn with_loom_server_in(runtime: &str, mut params: Value, script: &str) -> (Place, String) {
     let mut place = Place::codex(script);
     let program = place.home.path().join("loom-server");
     std::fs::write(&program, LOOM_SERVER).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut params = free("on-request");
-    params["mcp_servers"] = json!({ "loom": { "command": program } });
-    let id = place.session("codex", params);
+    params["mcp_servers"] = json!({ "loom": { "command": program, "env": { "A \"quoted\" name": "it's \\ fine" } } });
+    let id = place.session(runtime, params);
     (place, id)
 }
 
@@ -223,12 +226,15 @@ fn call(tool: &str) -> String {
 
 #[test]
 fn a_tool_of_an_mcp_server_that_only_reads() {
-    let (place, id) = with_loom_server(&call("look"));
-    let turn = place.turn(&id, "use it").completed();
-    assert_eq!(turn.tools(), ["mcp__loom__look"]);
-    assert!(turn.only("tool_result")["output"].to_string().contains("three threads"), "{turn:?}");
-    assert!(turn.text().contains("three threads"));
-    place.end();
+    let (app_server, exec) = (free("on-request"), json!({ "sandbox": "danger-full-access" }));
+    for (runtime, params) in [("codex", app_server), ("codex-exec", exec)] {
+        let (place, id) = with_loom_server_in(runtime, params, &call("look"));
+        let turn = place.turn(&id, "use it").completed();
+        assert_eq!(turn.tools(), ["mcp__loom__look"], "{runtime}");
+        assert!(turn.only("tool_result")["output"].to_string().contains("three threads"), "{turn:?}");
+        assert!(turn.text().contains("three threads"));
+        place.end();
+    }
 }
 
 #[test]

@@ -273,3 +273,21 @@ fn a_workspace_to_build_in_gets_roles_for_sub_agents() {
     assert!(!place.dir().join(".claude").exists());
     place.end();
 }
+
+#[test]
+fn who_only_plans_per_turn_only_reads() {
+    let mut place = Place::codex(
+        r#"
+        [[reply]]
+        when = { tool_result = "" }
+        step = [{ text = "I have tried." }]
+        [[reply]]
+        always = true
+        step = [{ run = "touch made.txt" }]
+        "#,
+    );
+    let id = place.session("codex-exec", json!({ "mode": "plan" }));
+    assert_eq!(place.turn(&id, "make it").completed().text(), "I have tried.");
+    assert!(place.file("made.txt").is_none());
+    place.end();
+}
