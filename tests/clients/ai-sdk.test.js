@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually, normalMessage } from './support.js'
 
 let daemon
 before(async () => {
@@ -53,20 +53,6 @@ const text = (chat) =>
     .map((part) => part.text)
     .join('')
 const tools = (chat) => last(chat).parts.filter((part) => part.type === 'dynamic-tool')
-
-/** What must not depend on how often a client came and went. */
-function normal(message) {
-  const kept = []
-  for (const part of message.parts) {
-    if (part.type === 'step-start') continue
-    const { approval: _a, callProviderMetadata: _c, providerMetadata: _p, rawInput: _r, ...rest } = JSON.parse(JSON.stringify(part))
-    delete rest.id
-    const before = kept.at(-1)
-    if ((part.type === 'text' || part.type === 'reasoning') && before?.type === part.type) before.text += part.text
-    else kept.push(rest)
-  }
-  return kept
-}
 
 /** Nothing went wrong, nothing is left open, and the stored form is valid. */
 async function assertSound({ ai }, { chat, seen }) {
@@ -144,7 +130,7 @@ for (const client of await majors()) {
       assert.deepEqual(tools(chat), [], 'it is not shown a second time')
       assert.equal(seen.calls.length, 1)
       const [history] = (await daemon.call('GET', `/ai-sdk/chat/${id}/messages?v=${major}`)).slice(-1)
-      assert.deepEqual(normal(history), normal(last(chat)))
+      assert.deepEqual(normalMessage(history), normalMessage(last(chat)))
     })
 
     test('text and reasoning', async () => {
@@ -253,7 +239,7 @@ for (const client of await majors()) {
         messages.map((message) => [message.id, message.role]),
         chat.messages.map((message) => [message.id, message.role]),
       )
-      assert.deepEqual(normal(messages[1]), normal(chat.messages[1]))
+      assert.deepEqual(normalMessage(messages[1]), normalMessage(chat.messages[1]))
     })
 
     test('stop', async () => {
@@ -362,7 +348,7 @@ for (const client of await majors()) {
         if (major !== 6 || prompt !== 'permission') await assertSound(client, made)
         const messages = await daemon.call('GET', `/ai-sdk/chat/${id}/messages?v=${major}`)
         await ai.validateUIMessages({ messages })
-        if (major === 7) assert.deepEqual(normal(messages.at(-1)), normal(last(made.chat)))
+        if (major === 7) assert.deepEqual(normalMessage(messages.at(-1)), normalMessage(last(made.chat)))
       })
     }
 
@@ -410,7 +396,7 @@ for (const client of await majors()) {
       for (const made of held) {
         await untilRest(made.chat)
         await assertSound(client, made)
-        assert.deepEqual(normal(last(made.chat)), normal(last(first.chat)))
+        assert.deepEqual(normalMessage(last(made.chat)), normalMessage(last(first.chat)))
       }
     })
 
@@ -424,7 +410,7 @@ for (const client of await majors()) {
         await untilDone(later.chat)
         await assertSound(client, later)
         const history = await daemon.call('GET', `/ai-sdk/chat/${id}/messages?v=${major}`)
-        assert.deepEqual(normal(last(later.chat)), normal(history.at(-1)))
+        assert.deepEqual(normalMessage(last(later.chat)), normalMessage(history.at(-1)))
       })
     }
   })

@@ -14,7 +14,7 @@ import * as react5 from 'ai-react-5'
 import * as react6 from 'ai-react-6'
 import * as react7 from 'ai-react-7'
 
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually, normalMessage } from './support.js'
 
 const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [1, 2, 3, 4, 5, 6, 205, 232]
 const STEPS = 30
@@ -104,24 +104,10 @@ class Chat {
       const known = kept.find((other) => other.id === message.id)
       if (message.metadata?.cursor === undefined || message.metadata.cursor !== known?.metadata?.cursor) continue
       compared++
-      assert.deepEqual(normal(message), normal(known), message.id)
+      assert.deepEqual(normalMessage(message), normalMessage(known), message.id)
     }
     return compared
   }
-}
-
-/** What must not depend on how often a client came and went. */
-function normal(message) {
-  const kept = []
-  for (const part of message.parts) {
-    if (part.type === 'step-start') continue
-    const { approval: _a, callProviderMetadata: _c, providerMetadata: _p, rawInput: _r, ...rest } = JSON.parse(JSON.stringify(part))
-    delete rest.id
-    const before = kept.at(-1)
-    if ((part.type === 'text' || part.type === 'reasoning') && before?.type === part.type) before.text += part.text
-    else kept.push(rest)
-  }
-  return kept
 }
 
 /** An agent of AG-UI. */

@@ -2,6 +2,7 @@
 //! answers back, and sends what the server says to the client whose thread it is about. Threads that nobody asked for are sub-agents: they belong
 //! to the client of their parent. Pure: lines in, lines out. What the lines mean for a session is not known here.
 
+mod leaving;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -292,72 +293,6 @@ impl Router {
         out.to_server.extend(line);
     }
 
-    /// A client is gone. What it had running is stopped; what still comes for it is dropped.
-    pub fn disconnect(&mut self, client: ClientId, out: &mut Routed) {
-        if !self.clients.remove(&client) {
-            return;
-        }
-        for call in self.calls.values_mut() {
-            let Call::Client { client: waiting, means, .. } = call else { continue };
-            if *waiting != client {
-                continue;
-            }
-            *call = match means {
-                // What is still on its way is let go or stopped when it comes.
-                Means::Thread { .. } => continue,
-                Means::Turn { thread_id } => {
-                    let cwd = self.threads.get(thread_id).and_then(|thread| thread.cwd.clone());
-                    Call::Orphan { thread_id: std::mem::take(thread_id), cwd }
-                }
-                Means::Nothing | Means::Ended { .. } | Means::Name { .. } => Call::Nobody,
-            };
-        }
-        if let Hello::Said { waiting } = &mut self.hello {
-            waiting.retain(|(waiting, _)| *waiting != client);
-        }
-        self.refuse_all(|asked| asked.client == client, out);
-        self.let_go_all_of(client, out);
-    }
-
-    fn let_go_all_of(&mut self, client: ClientId, out: &mut Routed) {
-        let theirs = |(id, thread): (&String, &Thread)| (thread.owner == client).then(|| id.clone());
-        let threads: Vec<String> = self.threads.iter().filter_map(theirs).collect();
-        for thread_id in &threads {
-            self.let_go(thread_id, out);
-        }
-    }
-
-    fn let_go(&mut self, thread_id: &str, out: &mut Routed) {
-        let Some(Thread { turn, cwd, parent, .. }) = self.threads.remove(thread_id) else { return };
-        self.refuse_all(|asked| asked.thread_id.as_deref() == Some(thread_id), out);
-        self.stop(thread_id, turn.as_deref(), cwd, out);
-        self.call(Call::Nobody, "thread/unsubscribe", &json!({ "threadId": thread_id }), out);
-        self.remember_forgotten(thread_id, parent);
-    }
-
-    /// Ends what a thread has running.
-    fn stop(&mut self, thread_id: &str, turn: Option<&str>, cwd: Option<String>, out: &mut Routed) {
-        if let Some(turn) = turn {
-            let params = json!({ "threadId": thread_id, "turnId": turn });
-            self.call(Call::Nobody, "turn/interrupt", &params, out);
-        }
-        let params = json!({ "threadId": thread_id });
-        self.call(Call::Cleaning { cwd }, "thread/backgroundTerminals/clean", &params, out);
-    }
-
-    fn refuse_all(&mut self, which: impl Fn(&Asked) -> bool, out: &mut Routed) {
-        let asked: Vec<Id> = self.asked.iter().filter(|(_, asked)| which(asked)).map(|(id, _)| id.clone()).collect();
-        for id in &asked {
-            self.refuse(id, out);
-        }
-    }
-
-    fn refuse(&mut self, id: &Id, out: &mut Routed) {
-        self.asked.remove(id);
-        let error = Error::new(Error::GONE, "nobody is there to answer");
-        out.to_server.extend(encoded(&json!({ "id": id, "error": error })));
-    }
-
     // ---- from the server ----
 
     pub fn from_server(&mut self, line: Line<'_>, out: &mut Routed) {
@@ -510,29 +445,6 @@ impl Router {
             }
             Means::Turn { .. } | Means::Nothing => {}
         }
-    }
-
-    /// The server is gone: whoever waits is told, and everybody has to come again.
-    pub fn server_gone(&mut self, reason: &str, out: &mut Routed) {
-        let error = Error::new(Error::GONE, reason);
-        let refused = |id: &Id| encoded(&json!({ "id": id, "error": error }));
-        if let Hello::Said { waiting } = std::mem::take(&mut self.hello) {
-            out.to_clients.extend(waiting.iter().map(|(client, id)| (*client, refused(id))));
-        }
-        for call in std::mem::take(&mut self.calls).into_values() {
-            if let Call::Client { client, id, .. } = call
-                && self.clients.contains(&client)
-            {
-                out.to_clients.push((client, refused(&id)));
-            }
-        }
-        out.left.extend(std::mem::take(&mut self.clients));
-        out.deserted.extend(std::mem::take(&mut self.threads).into_values().filter_map(|thread| thread.cwd));
-        self.asked.clear();
-        self.strangers.clear();
-        self.forgotten.clear();
-        self.named.clear();
-        self.held = 0;
     }
 }
 
