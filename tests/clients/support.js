@@ -88,7 +88,15 @@ export class Daemon {
 
   /** Answers the ask that waits, as another surface would. */
   async answer(id, yes = true) {
-    const ask = await eventually('an ask', async () => (await this.call('GET', '/api/asks')).asks.find((ask) => ask.session_id === id))
+    await this.give(id, await eventually('an ask', () => this.ask(id)), yes)
+  }
+
+  /** What waits, if something does. */
+  async ask(id) {
+    return (await this.call('GET', '/api/asks')).asks.find((ask) => ask.session_id === id)
+  }
+
+  async give(id, ask, yes) {
     const to = `/api/sessions/${id}`
     if (ask.kind === 'permission') await this.call('POST', `${to}/permissions/${ask.ask_id}`, { reply: yes ? 'once' : 'reject' })
     else if (ask.kind === 'question') await this.call('POST', `${to}/questions/${ask.ask_id}`, { answers: [['Silk'], ['Weld']] })
