@@ -103,6 +103,24 @@ fn a_message_that_is_only_sent_again_answers_nothing() {
 }
 
 #[test]
+fn nor_does_one_that_had_to_wait_for_its_turn() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    client.say("a", "hang");
+    eventually("it hangs", || (client.session("a")["status"] == "running").then_some(()));
+    // It is the first in the queue, and then the one that asks.
+    let queued = client.post("/api/sessions/a/message", &json!({ "message": "permission", "message_id": "m1" })).json();
+    assert_eq!(queued["position"], 1);
+    client.post("/api/sessions/a/stop", &json!({}));
+    eventually("it asks", || (client.session("a")["status"] == "waiting").then_some(()));
+    let said = json!([{ "id": "m1", "role": "user", "content": "permission" }]);
+    assert_eq!(ag_ui(client, "a", &said).pop().unwrap()["outcome"]["type"], "interrupt");
+    assert_eq!(client.session("a")["status"], "waiting");
+    assert_eq!(of_kind(&client.log("a"), "permission_resolved").len(), 0);
+}
+
+#[test]
 fn what_goes_on_beside_an_ask_does_not_keep_a_response_open() {
     let daemon = Daemon::start();
     for session in ["ai", "ag"] {

@@ -166,7 +166,11 @@ pub struct Receipt {
 /// What a session says to a wish it granted, after the facts are durable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    Accepted(Receipt),
+    Accepted {
+        receipt: Receipt,
+        /// Not if it was only sent again: then this is what was said to it the first time.
+        is_new: bool,
+    },
     Stopped {
         stopped: bool,
     },

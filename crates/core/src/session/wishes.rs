@@ -23,7 +23,8 @@ impl Machine {
         let Command { by, wish } = command;
         let verdict = match wish {
             Wish::Send { message, when } => {
-                self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted(receipt)))
+                let is_new = message.id.as_ref().is_none_or(|id| self.receipt(id).is_none());
+                self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted { receipt, is_new }))
             }
             Wish::Stop { turn_id } => Ok(self.stop(turn_id.as_ref(), &by, to, at, out)),
             Wish::Answer { ask_id, answer } => self.answer(&ask_id, answer, &by, at, out).map(Some),

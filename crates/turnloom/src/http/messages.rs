@@ -132,7 +132,7 @@ pub(super) async fn accept(app: &App, id: &SessionId, by: String, send: Send) ->
     let row = app.sessions.row(id).await?;
     let (message, when) = send.check(app, &row.runtime)?;
     match app.sessions.wish(id, Command { by, wish: Wish::Send { message, when } }).await? {
-        Reply::Accepted(receipt) => Ok(receipt),
+        Reply::Accepted { receipt, .. } => Ok(receipt),
         Reply::Stopped { .. }
         | Reply::Resolved { .. }
         | Reply::Done

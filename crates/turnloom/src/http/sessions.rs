@@ -384,7 +384,7 @@ pub(super) async fn unqueue(
 async fn change_queue(app: &App, id: &SessionId, by: String, wish: Wish) -> Result<Json<Queue>, Problem> {
     match app.sessions.wish(id, Command { by, wish }).await? {
         Reply::Queue(queue) => Ok(Json(Queue { queue })),
-        Reply::Accepted(_)
+        Reply::Accepted { .. }
         | Reply::Stopped { .. }
         | Reply::Resolved { .. }
         | Reply::Done

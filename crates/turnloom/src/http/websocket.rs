@@ -191,7 +191,9 @@ impl Connection {
                 Ok(Reply::Resolved { seq }) => {
                     json!({ "op": "resolved", "session_id": session_id, "resolved": true, "seq": seq })
                 }
-                Ok(Reply::Accepted(_) | Reply::Done | Reply::Queue(_) | Reply::State { .. } | Reply::Noted { .. }) => {
+                Ok(
+                    Reply::Accepted { .. } | Reply::Done | Reply::Queue(_) | Reply::State { .. } | Reply::Noted { .. },
+                ) => {
                     json!({ "op": "done", "session_id": session_id })
                 }
                 Err(error) => return drop(frames.send(refuse(reference, &error.into()).to_string()).await),

@@ -277,7 +277,7 @@ impl<L: SimulatedLog> World<L> {
             return self.complaints.push(format!("reply {to} was given twice, or to nobody"));
         };
         match (asked, outcome) {
-            (Asked::Send(id), Ok(Reply::Accepted(receipt))) => {
+            (Asked::Send(id), Ok(Reply::Accepted { receipt, .. })) => {
                 if id.is_some_and(|id| id != receipt.message_id) {
                     self.complaints.push(format!("{} was accepted under another id", receipt.message_id));
                 }

@@ -381,14 +381,14 @@ async fn offer(app: &App, row: &SessionRow, tools: Option<&[ClientTool]>, by: &s
     Ok(())
 }
 
-/// Sends a message, and returns the session as it is then.
+/// Sends a message. Also says whether it is new.
 async fn send(
     app: &App,
     row: &SessionRow,
     message: (Option<MessageId>, Vec<Part>),
     when: When,
     by: &str,
-) -> Result<(Receipt, SessionRow), Problem> {
+) -> Result<(Receipt, bool), Problem> {
     let (message_id, content) = message;
     let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
     let has_image = content.iter().any(|part| matches!(part, Part::Image { .. }));
@@ -398,7 +398,7 @@ async fn send(
     let message = Message { id: message_id, content, origin: Origin::User };
     let command = Command { by: by.to_owned(), wish: Wish::Send { message, when } };
     match app.sessions.wish(&row.id, command).await? {
-        Reply::Accepted(receipt) => Ok((receipt, app.sessions.row(&row.id).await?)),
+        Reply::Accepted { receipt, is_new } => Ok((receipt, is_new)),
         Reply::Stopped { .. }
         | Reply::Resolved { .. }
         | Reply::Done
@@ -418,16 +418,10 @@ async fn say(
 ) -> Result<(Receipt, SessionRow), Problem> {
     let (id, content) = message;
     let when = if busy == Busy::Reject { When::Reject } else { When::Queue };
-    let (receipt, now) = send(app, row, (Some(id), content), when, by).await?;
-    // What is only sent again, because a connection was lost, is not new: it is in a turn, or has its place in the queue.
-    let queues = receipt.position.is_some_and(|position| position > row.summary.queued as u64);
-    let begins =
-        receipt.turn_id.is_some() && receipt.turn_id != row.summary.turn && receipt.turn_id == now.summary.turn;
-    let is_new = queues || begins;
-    if busy == Busy::Reject || !is_new {
-        return Ok((receipt, now));
+    let (receipt, is_new) = send(app, row, (Some(id), content), when, by).await?;
+    if busy == Busy::Queue && is_new {
+        dismiss(app, row, by).await?;
     }
-    dismiss(app, row, by).await?;
     Ok((receipt, app.sessions.row(&row.id).await?))
 }
 

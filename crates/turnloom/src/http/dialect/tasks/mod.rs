@@ -210,7 +210,7 @@ async fn cancel(
     match app.sessions.wish(&row.id, Command { by, wish }).await? {
         Reply::Stopped { stopped: true } => Ok(Json(Cancelled { cancelled: true, forced })),
         Reply::Stopped { .. }
-        | Reply::Accepted(_)
+        | Reply::Accepted { .. }
         | Reply::Resolved { .. }
         | Reply::Done
         | Reply::Queue(_)

@@ -198,7 +198,8 @@ async fn accept(
     }
     let mut content = vec![Part::Text { text }];
     content.extend(files);
-    Ok(send(app, &row, (None, content), When::Queue, BY).await?)
+    let (receipt, _) = send(app, &row, (None, content), When::Queue, BY).await?;
+    Ok((receipt, app.sessions.row(&row.id).await?))
 }
 
 pub(in crate::http) async fn message(
