@@ -3,7 +3,7 @@
 
 export const url = import.meta.env.VITE_TURNLOOM_URL ?? ''
 
-const token = import.meta.env.VITE_TURNLOOM_TOKEN
+export const token = import.meta.env.VITE_TURNLOOM_TOKEN
 export const headers = token ? { authorization: `Bearer ${token}` } : {}
 
 /** The session of this page. It stands in the address, so that a page that is loaded again shows the same one. */

@@ -5,16 +5,27 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+#[path = "cli/access.rs"]
+mod access;
 #[path = "cli/agents.rs"]
 mod agents;
+#[path = "support/eventually.rs"]
+mod eventually;
 #[path = "cli/home.rs"]
 mod home;
+#[path = "cli/https.rs"]
+mod https;
+#[path = "cli/policy.rs"]
+mod policy;
 #[path = "cli/recordings.rs"]
 mod recordings;
+#[path = "cli/snapshots.rs"]
+mod snapshots;
 
 use home::{DEADLINE, Home, Running, eventually};
 
@@ -46,27 +57,13 @@ macro_rules! snapshot {
 #[test]
 fn every_command_explains_itself() {
     let home = Home::new();
-    snapshot!("help", home.run(&["--help"]).code(0).out());
-    let commands = [
-        "up",
-        "open",
-        "doctor",
-        "run",
-        "chat",
-        "sessions",
-        "events",
-        "send",
-        "stop",
-        "asks",
-        "answer",
-        "export",
-        "import",
-        "adopt",
-        "record",
-        "replay",
-        "scripted",
-        "completions",
-    ];
+    let help = home.run(&["--help"]).code(0).out();
+    // All that it lists, so that none is forgotten here.
+    let listed = help.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
+    let commands: Vec<&str> =
+        listed.filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty()).collect();
+    assert!(commands.len() > 15, "{commands:?}");
+    snapshot!("help", help);
     let all: Vec<String> = commands.iter().map(|name| home.run(&[name, "--help"]).code(0).out()).collect();
     snapshot!("help_of_commands", all.join("\n================\n"));
 }
@@ -119,6 +116,26 @@ fn the_demo_is_shown_and_stored() {
     let last = stored.lines().last().unwrap();
     assert_eq!(some.lines().last().unwrap(), last);
     assert!(some.lines().count() <= 2);
+}
+
+#[test]
+fn a_token_that_was_given_is_wanted_in_another_terminal_and_never_printed() {
+    let home = Home::new();
+    let token = "a-token-that-nobody-guesses-7d1f3a90";
+    let mut child = home.command(&["up", "--port", "0", "--no-open", "--token", token]).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let _running = Running(child);
+    let mut greeting = String::new();
+    while !greeting.contains("--follow") {
+        assert!(out.read_line(&mut greeting).unwrap() > 0);
+    }
+    assert!(greeting.contains("\n  export TURNLOOM_TOKEN=...   # the token you gave\n"), "{greeting}");
+    assert!(!greeting.contains(token) && !greeting.contains("--token"), "{greeting}");
+    // What it says to try works as it says.
+    home.run(&["sessions"]).code(1).says("token");
+    let mut sessions = home.command(&["sessions"]);
+    sessions.env("TURNLOOM_TOKEN", token);
+    assert!(home.end(sessions).code(0).out().contains("try-me"));
 }
 
 /// The data of a stream of events, without our own client.
@@ -183,6 +200,32 @@ fn ctrl_c_stops_the_turn() {
     assert_eq!(rest, "Waiting.\n");
     assert!(home.run(&["events", "last"]).code(0).out().contains("stopped"));
     nothing_is_left(&home);
+}
+
+#[test]
+fn whoever_stops_in_a_terminal_keeps_what_waits() {
+    for by_key in [false, true] {
+        let home = Home::new();
+        let _up = home.up(&["--no-sample"]);
+        let turn = Running(home.command(&["run", "hang"]).spawn().unwrap());
+        home.await_session();
+        home.await_event("last", "delta");
+        home.run(&["send", "last", "echo later"]).code(0);
+        if by_key {
+            turn.signal(Signal::INT);
+            turn.end().code(130);
+        } else {
+            home.run(&["stop", "last"]).code(0).says("Stopped").says("1 message waits for `turnloom continue");
+        }
+        home.await_event("last", "done");
+        let queue = || {
+            let session: Value = serde_json::from_str(&home.run(&["sessions", "--json"]).code(0).out()).unwrap();
+            (session["queued"].as_u64().unwrap(), session["held"].as_u64().unwrap())
+        };
+        assert_eq!(queue(), (1, 1), "by key: {by_key}");
+        home.run(&["continue", "last"]).code(0);
+        eventually("it goes on", || (queue() == (0, 0)).then_some(()));
+    }
 }
 
 #[test]
@@ -303,6 +346,8 @@ fn messages_and_answers_go_through_a_daemon() {
 
     home.run(&["run", "--session", "try-me", "interrupt", "--yes"]).code(0);
     assert_eq!(home.run(&["run", "--session", "last", "echo again"]).code(0).out(), "again\n");
+    home.run(&["run", "--session", "try-me", "background forever"]).code(0);
+    home.run(&["stop", "last"]).code(0).says("No turn was running; 1 task goes on in the background.");
 }
 
 #[test]
@@ -363,7 +408,11 @@ fn doctor_says_what_is_wrong() {
     let home = Home::new();
     // Whether this machine has an agent must not matter.
     let agents = "[claude]\nprogram = \"/nowhere/claude\"\n[codex]\nprogram = \"/nowhere/codex\"\n";
-    let config = |port: u16| fs::write(home.0.path().join("config.toml"), format!("port = {port}\n{agents}")).unwrap();
+    // Nor whether it has control groups.
+    let config = |port: u16| {
+        let text = format!("port = {port}\ncontrol_groups = \"never\"\n{agents}");
+        fs::write(home.0.path().join("config.toml"), text).unwrap();
+    };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     config(port);
@@ -379,6 +428,10 @@ fn doctor_says_what_is_wrong() {
     let up = home.up(&[]);
     let well = home.run(&["doctor"]).code(0).out();
     assert!(well.contains(&up.url) && well.contains("in use by the daemon"), "{well}");
+    // The port that counts is the one it listens on, and not the one of the settings.
+    let listens = up.url.rsplit(':').next().unwrap();
+    let row = well.lines().find(|line| line.contains("port ")).unwrap();
+    assert!(row.contains(&format!("port {listens} ")) && row.ends_with("used by the daemon"), "{well}");
 
     fs::write(home.0.path().join("config.toml"), "colour = 1\n").unwrap();
     let ran = home.run(&["doctor"]).code(1);
@@ -390,12 +443,34 @@ fn doctor_says_what_is_wrong() {
 }
 
 #[test]
+fn doctor_says_what_keeps_hold_of_agents() {
+    let home = Home::new();
+    let row = |report: &str| report.lines().find(|line| line.contains("containment")).unwrap().to_owned();
+    // Which of the two it is depends on the machine; that the daemon and the doctor say the same does not.
+    let alone = row(&home.run(&["doctor"]).out());
+    let _up = home.up(&["--no-sample"]);
+    let beside = row(&home.run(&["doctor"]).out());
+    for said in [&alone, &beside] {
+        let groups = said.contains("control groups in /") && said.contains("nothing an agent starts gets away");
+        assert!(groups || said.contains("process groups and environment, because "), "{said}");
+    }
+    assert_eq!(alone.contains("control groups in /"), beside.contains("control groups in /"), "{alone}\n{beside}");
+    let other = Home::new();
+    fs::write(other.0.path().join("config.toml"), "control_groups = \"never\"").unwrap();
+    let never = row(&other.run(&["doctor"]).out());
+    assert!(never.contains("process groups and environment, because "), "{never}");
+}
+
+#[test]
 fn a_session_goes_to_a_file_and_back() {
     let home = Home::new();
     home.run(&["run", "big 40000"]).code(0);
     let file = home.0.path().join("session.jsonl");
     let path = file.to_str().unwrap();
+    fs::write(&file, "something that everybody could read").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     home.run(&["export", "last", "-o", path]).code(0).says("Wrote");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let exported = fs::read_to_string(&file).unwrap();
     assert_eq!(home.run(&["export", "last"]).code(0).out(), exported);
     assert!(exported.contains("\"base64\":"));
@@ -417,7 +492,10 @@ fn a_session_goes_to_a_file_and_back() {
     let copied = other.run(&["events", "copy", "--json"]).code(0).out();
     let copied: Vec<Value> = copied.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(copied == events.lines().map(moved).collect::<Vec<_>>());
-    assert_eq!(other.run(&["run", "--session", "copy", "echo on"]).code(0).out(), "on\n");
+    // It came from a file, so somebody is asked; without a person the answer is no.
+    assert!(!other.run(&["run", "--session", "copy", "echo on"]).out().contains("on\n"));
+    assert_eq!(other.run(&["run", "--yes", "--session", "copy", "echo on"]).code(0).out(), "on\n");
+    assert_eq!(other.run(&["run", "--session", "copy", "echo more"]).code(0).out(), "more\n");
 
     let lines: Vec<&str> = exported.lines().collect();
     let broken = |text: String, error: &str| {

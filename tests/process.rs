@@ -3,15 +3,21 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process, pidfd_open, setrlimit};
 use tokio::net::unix::pipe;
 use tokio_util::task::TaskTracker;
+use turnloom::config::Config;
+use turnloom::descriptors;
+use turnloom::process::groups::end_previous;
 use turnloom::process::sweep::{Swept, sweep_daemon};
-use turnloom::process::{DEFAULT_LINE_LIMIT, Error, Exit, Instance, Launch, Line, Lines, Spawner};
+use turnloom::process::{
+    Containment, ControlGroups, DEFAULT_LINE_LIMIT, Error, Exit, Instance, Launch, Line, Lines, Spawner,
+};
 use turnloom_core::id::SessionId;
 
 /// Long enough for a machine that does other things as well.
@@ -22,12 +28,24 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Starts a process in a session of its own and says its pid; goes on when it has left the group and holds no pipe of its parent.
 const ESCAPE: &str = "echo $(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' &)";
 
+/// Starts a process in its own group, without a cookie, and says its pid.
+const FORGET: &str = "env -i sleep 1000 & echo $!";
+
+/// Both: only a control group knows of it.
+const ESCAPE_AND_FORGET: &str = "echo $(setsid env -i sh -c 'echo $$; exec sleep 1000 >/dev/null' &)";
+
 /// Makes the test program act as a daemon.
 const ACT_AS_DAEMON: &str = "TEST_ACT_AS_DAEMON";
+/// Whether that daemon may use control groups.
+const WITH_CONTROL_GROUPS: &str = "TEST_WITH_CONTROL_GROUPS";
 
 fn spawner() -> Spawner {
+    spawner_with(ControlGroups::Never)
+}
+
+fn spawner_with(control_groups: ControlGroups) -> Spawner {
     let guard = PathBuf::from(env!("CARGO_BIN_EXE_turnloom"));
-    Spawner::start(guard, TaskTracker::new(), tokio::runtime::Handle::current()).unwrap()
+    Spawner::start(guard, control_groups, TaskTracker::new(), tokio::runtime::Handle::current()).unwrap()
 }
 
 /// With a session of its own.
@@ -245,6 +263,45 @@ async fn an_agent_that_exits_leaves_nothing() {
     }
 }
 
+fn has_control_groups(spawner: &Spawner) -> bool {
+    matches!(spawner.containment(), Containment::ControlGroup { .. })
+}
+
+/// Says that something could not be tried here, past what holds back the words of tests that pass.
+fn tell_untried(test: &str, containment: &Containment) {
+    let Containment::ProcessGroup { why } = containment else { return };
+    let words = format!("SKIPPED {test}: no control groups here, because {why}\n");
+    std::io::stderr().write_all(words.as_bytes()).unwrap();
+}
+
+/// Where this machine lets us make control groups; elsewhere the reason is said. What needs no kernel is tried in `process/cgroup.rs`.
+#[tokio::test]
+async fn nothing_gets_out_of_a_control_group() {
+    let spawner = spawner_with(ControlGroups::WherePossible);
+    let Containment::ControlGroup { folder } = spawner.containment().clone() else {
+        return tell_untried("nothing_gets_out_of_a_control_group", spawner.containment());
+    };
+    let neighbour = spawner.spawn(sh("echo; cat")).await.unwrap();
+    let script = format!("{ESCAPE_AND_FORGET}; {FORGET}; exit 3");
+    let mut agent = spawner.spawn(sh(&script)).await.unwrap();
+    assert_eq!(within(agent.handle.wait()).await, exit(3));
+    let pids = all_lines(&mut agent.output).await;
+    assert_eq!(pids.len(), 2);
+    for pid in pids {
+        Witness::of(&pid).ended().await;
+    }
+    assert!(Witness::of(&neighbour.handle.pid().unwrap().to_string()).is_alive());
+    let agents = || std::fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().is_dir()).count();
+    assert_eq!(agents(), 1, "the group of an agent that ended is gone");
+    let neighbour = neighbour.handle;
+    neighbour.kill();
+    within(neighbour.wait()).await;
+    let guard = Witness::of(&guard_of(spawner.instance().as_str()).unwrap());
+    drop(spawner);
+    guard.ended().await;
+    assert!(!folder.exists(), "and so is the daemon's");
+}
+
 #[tokio::test]
 async fn a_dropped_handle_kills() {
     let mut agent = spawner().spawn(sh(&format!("{ESCAPE}; echo $$; cat"))).await.unwrap();
@@ -323,7 +380,8 @@ async fn errors_name_the_cause() {
 
 #[tokio::test]
 async fn no_agent_without_a_guard() {
-    let spawner = Spawner::start("/no/such/guard".into(), TaskTracker::new(), tokio::runtime::Handle::current());
+    let runtime = tokio::runtime::Handle::current();
+    let spawner = Spawner::start("/no/such/guard".into(), ControlGroups::Never, TaskTracker::new(), runtime);
     assert!(matches!(spawner.unwrap().spawn(launch("cat", &[])).await, Err(Error::Guard { .. })));
 }
 
@@ -372,6 +430,17 @@ async fn waiting_can_be_cancelled_and_repeated() {
 
 #[tokio::test]
 async fn nothing_survives_a_killed_daemon() {
+    check_killed_daemon(ControlGroups::Never).await;
+}
+
+#[tokio::test]
+async fn nothing_survives_a_killed_daemon_with_control_groups() {
+    let containment = spawner_with(ControlGroups::WherePossible).containment().clone();
+    tell_untried("the control groups of nothing_survives_a_killed_daemon", &containment);
+    check_killed_daemon(ControlGroups::WherePossible).await;
+}
+
+async fn check_killed_daemon(control_groups: ControlGroups) {
     // In bad surroundings, which it must not pass on.
     let mut launch = sh("trap '' INT USR1; exec 9</dev/null; exec \"$TEST\" --exact acts_as_daemon --nocapture");
     launch.env.push(("TEST".into(), std::env::current_exe().unwrap().into()));
@@ -381,6 +450,9 @@ async fn nothing_survives_a_killed_daemon() {
         std::fs::create_dir_all(path(name)).unwrap();
     }
     launch.env.push((ACT_AS_DAEMON.into(), folders.path().into()));
+    if control_groups == ControlGroups::WherePossible {
+        launch.env.push((WITH_CONTROL_GROUPS.into(), "1".into()));
+    }
     let mut daemon = spawner().spawn(launch).await.unwrap();
     let report = loop {
         let lines = next_lines(&mut daemon.output).await;
@@ -390,7 +462,7 @@ async fn nothing_survives_a_killed_daemon() {
         }
     };
     let witnesses: Vec<Witness> = report.split(' ').map(Witness::of).collect();
-    assert_eq!(witnesses.len(), 3);
+    assert!(witnesses.len() >= 4);
     assert!(witnesses.iter().all(Witness::is_alive));
     let pid = Pid::from_raw(daemon.handle.pid().unwrap().try_into().unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
@@ -410,15 +482,56 @@ async fn acts_as_daemon() {
     let own = Instance::trusted(std::env::var("TURNLOOM_DAEMON").unwrap());
     assert_eq!(sweep_daemon(&own), Swept::Clean);
 
-    let spawner = spawner();
+    let with_control_groups = std::env::var_os(WITH_CONTROL_GROUPS).is_some();
+    let spawner = spawner_with(if with_control_groups { ControlGroups::WherePossible } else { ControlGroups::Never });
     // Before there is a guard, and after.
     let _early = [spawner.watch(folder("early")).await, spawner.watch(folder("used")).await];
     check_surroundings(&spawner).await;
     let _late = spawner.watch(folder("late")).await;
     drop([spawner.watch(folder("late")).await, spawner.watch(folder("forgotten")).await]);
-    let mut agent = spawner.spawn(sh(&format!("{ESCAPE}; cat"))).await.unwrap();
-    let [escaped] = next_lines(&mut agent.output).await.try_into().unwrap();
+    let lost = if has_control_groups(&spawner) { ESCAPE_AND_FORGET } else { ":" };
+    let mut agent = spawner.spawn(sh(&format!("{ESCAPE}; {FORGET}; {lost}; echo; cat"))).await.unwrap();
+    let mut pids = Vec::new();
+    while pids.last() != Some(&String::new()) {
+        pids.extend(next_lines(&mut agent.output).await);
+    }
     let guard = guard_of(spawner.instance().as_str()).unwrap();
-    println!("report {} {escaped} {guard}", agent.handle.pid().unwrap());
+    println!("report {} {guard} {}", agent.handle.pid().unwrap(), pids.join(" ").trim_end());
     agent.handle.wait().await;
+}
+
+#[tokio::test]
+async fn an_agent_gets_the_limit_of_files_that_the_daemon_was_given() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(1_000), maximum }).unwrap();
+    let _ = descriptors::raise(&Config::default());
+    assert!(getrlimit(Resource::Nofile).current.is_none_or(|soft| soft > 1_000));
+    let mut agent = within(spawner().spawn(sh("ulimit -Sn"))).await.unwrap();
+    assert_eq!(all_lines(&mut agent.output).await, ["1000"]);
+}
+
+#[tokio::test]
+async fn groups_that_were_written_down_are_ended_by_the_next_daemon() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, stale) = (place.path().join("groups"), place.path().join("stale"));
+    let spawner = spawner();
+    spawner.write_groups(file.clone()).await;
+    // It has no cookie, and stays in the group.
+    let mut agent = within(spawner.spawn(sh(&format!("{FORGET}; cat")))).await.unwrap();
+    let forgotten = next_lines(&mut agent.output).await.remove(0);
+    let written = std::fs::read_to_string(&file).unwrap();
+    let leader = agent.handle.pid().unwrap().to_string();
+    let line = written.lines().find(|line| line.starts_with(&format!("{leader} "))).unwrap();
+    // The number of another one, of another boot, or of a leader that started later.
+    let later = written.replace(line, &format!("{leader} 1"));
+    for wrong in [later, written.replacen('-', "+", 1), format!("{leader} 1\n"), "x\ny z\n".to_owned()] {
+        std::fs::write(&stale, wrong).unwrap();
+        end_previous(&stale);
+    }
+    assert!(Witness::of(&forgotten).is_alive() && Witness::of(&leader).is_alive());
+    end_previous(&file);
+    Witness::of(&forgotten).ended().await;
+    assert_eq!(within(agent.handle.wait()).await, killed());
+    let left = std::fs::read_to_string(&file).unwrap();
+    assert!(!left.contains(line), "who has ended is not written down any more: {left}");
 }

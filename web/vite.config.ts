@@ -5,12 +5,16 @@ import { defineConfig } from 'vitest/config'
 // `TURNLOOM_URL` points the development server at a running daemon.
 const daemon = process.env['TURNLOOM_URL'] ?? 'http://127.0.0.1:7171'
 
-// What the page shares with the SDK is taken from its sources.
+// The SDK is taken from its sources, by the names that it gives to everybody.
 const sdk = fileURLToPath(new URL('../sdk/typescript/src', import.meta.url))
+const alias = [
+  { find: /^turnloom$/, replacement: `${sdk}/index.ts` },
+  { find: /^turnloom\/worker$/, replacement: `${sdk}/worker.ts` },
+]
 
 export default defineConfig({
   plugins: [svelte()],
-  resolve: { alias: { turnloom: sdk } },
+  resolve: { alias },
   build: {
     // The built files are committed there, and embedded into the daemon.
     outDir: '../crates/turnloom/assets',

@@ -16,12 +16,24 @@ async function run(options) {
   problem = undefined
   show()
   const subscriber = {
-    onMessagesChanged: show,
+    onMessagesChanged: showSoon,
     onRunErrorEvent: ({ event }) => void (problem = event.message),
   }
   await agent.runAgent(options, subscriber).catch((error) => (problem ??= error.message))
   running -= 1
   show()
+}
+
+let isDue = false
+
+/** At most once a frame: an agent may say more than a page can draw. */
+function showSoon() {
+  if (isDue) return
+  isDue = true
+  requestAnimationFrame(() => {
+    isDue = false
+    show()
+  })
 }
 
 function show() {

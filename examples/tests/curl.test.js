@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { Daemon } from '../../tests/clients/support.js'
+import { Daemon } from '../../tests/support/daemon.js'
 
 const SCRIPT = fileURLToPath(new URL('../curl/chat.sh', import.meta.url))
 const run = promisify(execFile)

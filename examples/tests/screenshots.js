@@ -10,7 +10,7 @@ try {
     ['phone', { width: 390, height: 844 }],
   ]) {
     for (const colorScheme of ['light', 'dark']) {
-      for (const name of ['use-chat', 'http-agent', 'sdk']) {
+      for (const name of ['react', 'use-chat', 'http-agent', 'sdk']) {
         const id = `${name}-${size}-${colorScheme}`
         const { page, context, log, say } = await stage.visit(name, id, { viewport, colorScheme })
         await say('tool')

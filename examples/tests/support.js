@@ -8,13 +8,22 @@ import { fileURLToPath } from 'node:url'
 import { createServer as createVite } from 'vite'
 
 import { close, launch } from '../../tests/browser/support.js'
-import { Daemon, eventually } from '../../tests/clients/support.js'
+import { Daemon, eventually } from '../../tests/support/daemon.js'
 
 export { eventually }
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
-const PACKAGES = ['@ag-ui/client', '@ai-sdk/react', 'ai', 'react', 'react-dom/client', 'react/jsx-dev-runtime']
+const PACKAGES = [
+  '@ag-ui/client',
+  '@ai-sdk/react',
+  'ai',
+  'react',
+  'react-dom/client',
+  'react/jsx-dev-runtime',
+  'turnloom',
+  'turnloom/react',
+]
 const PATIENCE = 30_000
 
 /** A server whose address is known before it is known what it serves: the daemon must hear of it first. */
@@ -42,11 +51,15 @@ export class Stage {
     files.server.on('request', serveFile)
     const secrets = new URLSearchParams({ token: stage.daemon.token, url: stage.daemon.url })
     stage.pages = {
+      react: (session) => `${proxied.url}/react/#${session}`,
+      'react, straight to the daemon': (session) => `${direct.url}/react/#${session}`,
       'use-chat': (session) => `${proxied.url}/use-chat/#${session}`,
       'use-chat, straight to the daemon': (session) => `${direct.url}/use-chat/#${session}`,
       'http-agent': (session) => `${proxied.url}/http-agent/#${session}`,
       'http-agent, straight to the daemon': (session) => `${direct.url}/http-agent/#${session}`,
       sdk: (session) => `${files.url}/examples/sdk/index.html#${secrets}&session=${session}`,
+      'sdk, from an origin that is not listed': () =>
+        `${files.url.replace('127.0.0.1', 'localhost')}/examples/sdk/index.html#${secrets}`,
       'sdk, with a wrong token': () => `${files.url}/examples/sdk/index.html#url=${stage.daemon.url}&token=wrong`,
     }
     return stage
@@ -61,7 +74,8 @@ export class Stage {
       define: Object.fromEntries(define),
       // All is known before: a server that finds another package later loads the pages again, in the middle of a test.
       optimizeDeps: { include: PACKAGES, noDiscovery: true },
-      server: { middlewareMode: true, ws: { server }, watch: null },
+      // The server is named twice: for what the pages load, and for the WebSockets that are passed on.
+      server: { middlewareMode: { server }, ws: { server }, watch: null },
     })
     server.on('request', vite.middlewares)
     return vite

@@ -10,6 +10,7 @@ import { StrictMode, useEffect, useRef } from 'react'
 import { createRoot } from 'react-dom/client'
 
 import { headers, session, url } from '../daemon.js'
+import { follow } from './follow.js'
 
 const api = `${url}/ai-sdk/chat`
 const transport = new DefaultChatTransport({ api, headers })
@@ -31,6 +32,10 @@ function Page() {
     resume: true,
     sendAutomaticallyWhen: isAnswered,
   })
+  // What others say and answer in the same session is shown as well.
+  const now = useRef(chat)
+  now.current = chat
+  useEffect(() => follow({ url, session, headers, chat: () => now.current }), [])
   const isBusy = chat.status === 'submitted' || chat.status === 'streaming'
   const send = (event) => {
     event.preventDefault()

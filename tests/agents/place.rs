@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use turnloom_scripted::{Kind, Options, Script, Server};
 
-use crate::support::{Client, Daemon, assert_lawful, eventually, of_kind, processes_of, processes_with};
+use crate::support::{Client, Daemon, assert_lawful, eventually, eventually_or, of_kind, processes_of, processes_with};
 
 /// Where the programs are.
 pub(crate) fn agents() -> PathBuf {
@@ -78,6 +78,8 @@ pub(crate) struct Place {
     pub(crate) daemon: Daemon,
     pub(crate) model: Model,
     pub(crate) work: TempDir,
+    /// The folder above, in which nothing may matter.
+    _above: TempDir,
     pub(crate) home: TempDir,
     sessions: Vec<String>,
 }
@@ -188,11 +190,15 @@ impl Place {
     }
 
     pub(crate) fn with(config: &str, env: &[(&str, &str)], model: Model) -> Self {
-        let (work, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (above, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        // As a sandbox of Codex leaves it where Codex is run by hand.
+        std::fs::create_dir(above.path().join(".git")).unwrap();
+        let work = tempfile::tempdir_in(above.path()).unwrap();
+        make_project(work.path());
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let base = [("PATH", path.as_str()), ("HOME", home.path().to_str().unwrap()), ("LANG", "C.UTF-8")];
         let env = base.iter().chain(env).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { daemon: Daemon::start_in(config, env), model, work, home, sessions: Vec::new() }
+        Self { daemon: Daemon::start_in(config, env), model, work, _above: above, home, sessions: Vec::new() }
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -272,7 +278,13 @@ impl Place {
 
     /// Waits until an event like this is in the log.
     pub(crate) fn until(&self, id: &str, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
-        eventually(what, || self.client().log(id).into_iter().find(&is_it))
+        let found = || self.client().log(id).into_iter().find(&is_it);
+        eventually_or(what, found, || {
+            let seen = self.model.server().requests();
+            let seen: Vec<_> =
+                seen.iter().map(|seen| (seen.number, &seen.user, &seen.tool_result, &seen.reply)).collect();
+            format!("the log: {:?}\nthe model was asked: {seen:#?}", Turn(self.client().log(id)))
+        })
     }
 
     /// Whatever a test did: the laws hold, nothing was unreadable, and nothing is left running.
@@ -289,12 +301,27 @@ impl Place {
             assert!(processes_of(id).is_empty(), "nothing of {id} is left");
         }
         assert!(self.agents().is_empty(), "nothing at all is left");
+        let own = std::fs::read_to_string(self.home.path().join(".codex/config.toml")).unwrap_or_default();
+        assert!(!own.contains("trust_level"), "nobody has told Codex to trust a project: {own}");
         // What a sandbox puts into a workspace has to go again: empty folders that make it look like something else.
         for entry in std::fs::read_dir(self.dir()).unwrap().map(Result::unwrap) {
             let stray = std::fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
+            // Claude Code keeps a lock of its schedule there, and leaves the folder behind when it goes.
+            let stray = stray && entry.file_name() != ".claude";
             assert!(!stray, "{} was left in the workspace", entry.path().display());
         }
     }
+}
+
+/// Makes a folder a project of its own: a repository in which nothing was ever committed. Agents look for one in all folders above, and whatever is
+/// there must not matter.
+fn make_project(folder: &Path) {
+    let git = folder.join(".git");
+    for inside in ["objects", "refs/heads"] {
+        std::fs::create_dir_all(git.join(inside)).unwrap();
+    }
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n").unwrap();
 }
 
 fn environ(pid: u32) -> String {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 
 import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { Daemon } from './support.js'
 
 workbench('a permission is given for an input that was edited', async (daemon, openPage) => {
   await daemon.session('edit')
@@ -12,6 +13,29 @@ workbench('a permission is given for an input that was edited', async (daemon, o
   await page.getByLabel('Edited input').fill('rm -rf build/cache')
   await page.getByRole('button', { name: 'Allow this once' }).click()
   await conversation(page).getByText('Done, with your rm -rf build/cache.').waitFor()
+})
+
+workbench('an edited input that is no JSON and a daemon that does not answer are told apart', async (daemon, openPage) => {
+  await daemon.session('apart')
+  await daemon.say('apart', 'permissions')
+  const page = await openPage({ hash: session('apart') })
+  const card = page.locator('.ask').filter({ hasText: 'Change weave.txt' })
+  const allow = card.getByRole('button', { name: 'Allow this once' })
+  const [noJson, away] = ['This is not valid JSON.', 'The daemon does not answer.'].map((words) => card.getByText(words))
+  await card.getByRole('button', { name: 'Edit', exact: true }).click()
+  await card.getByLabel('Edited input').fill('{ "file_path": ')
+  await allow.click()
+  await noJson.waitFor()
+  await page.route('**/api/sessions/apart/permissions/*', (route) => route.abort())
+  await card.getByLabel('Edited input').fill('{ "file_path": "weft.txt" }')
+  await allow.click()
+  await away.waitFor()
+  assert.equal(await noJson.count(), 0)
+  await page.unroute('**/api/sessions/apart/permissions/*')
+  await allow.click()
+  await card.waitFor({ state: 'detached' })
+  const settled = (await daemon.events('apart')).find(({ type }) => type === 'permission_resolved')
+  assert.deepEqual(settled.data.updated_input, { file_path: 'weft.txt' })
 })
 
 workbench('of several rules the one that was pressed is stored', async (daemon, openPage) => {
@@ -26,13 +50,17 @@ workbench('of several rules the one that was pressed is stored', async (daemon, 
   const rules = asked.options.filter((option) => option.reply === 'always').map((option) => option.rule)
   assert.equal(rules.length, 2)
   assert.deepEqual([settled.reply, settled.rule], ['always', rules[1]])
+  await conversation(page).getByText(`Allowed always by you`).filter({ hasText: rules[1] }).waitFor()
 })
 
 workbench('a permission is rejected and the turn ends with it', async (daemon, openPage) => {
   await daemon.session('enough')
   await daemon.say('enough', 'permission')
   const page = await openPage({ hash: session('enough') })
-  await page.getByRole('button', { name: /^Reject/ }).click()
+  // Its keys are named as long as no button has the focus; it must not move away when it gets it.
+  await conversation(page).focus()
+  await page.locator('.ask kbd:visible').first().waitFor()
+  await page.getByRole('button', { name: /^Reject/ }).click({ delay: 50 })
   await page.getByRole('button', { name: 'Reject and stop' }).click()
   await daemon.untilIdle('enough')
   const { events } = await daemon.call('GET', '/api/sessions/enough/events?after=0&limit=100')
@@ -172,4 +200,43 @@ workbench('what is pressed in a component reaches the agent', async (daemon, ope
   const page = await openPage({ hash: session('press') })
   await page.getByRole('button', { name: 'Throw it' }).click()
   await conversation(page).getByText('You pressed throw, with {"rows":1}.').waitFor()
+})
+
+workbench('a session from a file asks in words before it runs, with its own choices', async (daemon, openPage) => {
+  await daemon.import('foreign', Daemon.turn('foreign', [['delta', { block_id: 'b', text: 'From elsewhere.', done: true }]]))
+  const page = await openPage({ hash: session('foreign') })
+  await composer(page).waitFor()
+  await send(page, 'echo run')
+  const card = page.getByRole('region', { name: /came from a file/ })
+  await card.getByText('runtime', { exact: true }).waitFor()
+  await card.getByText('mock', { exact: true }).waitFor()
+  assert.doesNotMatch(await card.innerText(), /[{}"]/)
+  assert.equal(await card.getByRole('button', { name: 'Edit' }).count(), 0, 'there is nothing to edit')
+  await card.getByRole('button', { name: 'Do not run it' }).click()
+  await card.getByRole('button', { name: 'Reject', exact: true }).click()
+  await conversation(page).getByText('Not run: you did not let it').waitFor()
+  await send(page, 'echo run after all')
+  await card.getByRole('button', { name: 'Run it', exact: true }).click()
+  await conversation(page).getByRole('article', { name: 'Agent' }).last().getByText('run after all').waitFor()
+})
+
+workbench('what needs somebody is counted while the archived sessions are shown', async (daemon, openPage) => {
+  await daemon.session('cut')
+  await daemon.say('cut', 'permission')
+  await eventually('it asks', async () => (await daemon.call('GET', '/api/asks')).asks.length === 1)
+  await daemon.kill()
+  await daemon.again()
+  await daemon.session('shelved')
+  await daemon.call('DELETE', '/api/sessions/shelved')
+  const page = await openPage()
+  await eventually('it is counted', async () => (await page.title()) === '(1) Turnloom')
+  await page.getByRole('button', { name: 'Archived' }).click()
+  const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
+  await list.getByRole('link', { name: /shelved/ }).waitFor()
+  assert.equal(await list.getByRole('link', { name: /^cut/ }).count(), 0)
+  assert.equal(await page.title(), '(1) Turnloom')
+  await page.goto(`${daemon.url}/#/asks`)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByText('Nothing waits for you.').waitFor()
+  await eventually('and no more', async () => (await page.title()) === 'Turnloom')
 })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 
 import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { Daemon } from './support.js'
 
 /** The smallest picture there is. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -60,11 +61,9 @@ workbench('A7, queue and steer are two modes with two states: what is queued is 
   await page.getByRole('button', { name: 'Remove from the queue: echo beta' }).click()
   await eventually('beta is gone', async () => (await order()) === 'echo alpha,echo gamma')
   await page.getByRole('button', { name: 'Edit: echo alpha' }).click()
-  await eventually('alpha is in the composer', async () => (await composer(page).inputValue()) === 'echo alpha')
-  await eventually('and not in the queue', async () => (await order()) === 'echo gamma')
-  await composer(page).fill('echo omega')
-  await composer(page).press('Enter')
-  await eventually('omega waits', async () => (await order()) === 'echo gamma,echo omega')
+  await page.getByLabel('Edit the message').fill('echo omega')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await eventually('omega waits in its place', async () => (await order()) === 'echo omega,echo gamma')
 
   await page.getByRole('radio', { name: 'Steer' }).click()
   await page.getByRole('button', { name: 'Steer', exact: true }).waitFor()
@@ -88,7 +87,7 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
     { name: 'rewind', description: 'Go back' },
     { name: 'compact', description: 'Make the history smaller' },
   ]
-  const page = await openPage()
+  const page = await openPage({ sse: true })
   // The first answer is one of an agent with commands; the mock has none, so its own must wait until they were used.
   let first = true
   let used
@@ -121,12 +120,119 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
   await page.keyboard.type('src/loom.rs')
   await page.keyboard.press('Enter')
   await conversation(page).getByText('/review src/loom.rs').first().waitFor()
-
-  await daemon.session('plain')
-  await page.goto(`${daemon.url}/${session('plain')}`)
-  await composer(page).waitFor()
+  await daemon.untilIdle('slash')
+  // The mock itself has none.
+  await page.reload()
+  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('/review').waitFor()
   await composer(page).fill('/re')
   assert.equal(await menu.count(), 0)
+  await composer(page).fill('')
+
+  // Before its first message an agent has not said what it understands; the same agent said it elsewhere, and the daemon knows that.
+  await daemon.session('plain')
+  await page.route('**/api/agents', async (route) => {
+    const answer = await (await route.fetch()).json()
+    answer.agents.find(({ id }) => id === 'mock').commands = view.session.commands
+    return route.fulfill({ json: answer })
+  })
+  await page.evaluate(() => localStorage.clear())
+  await page.reload()
+  await page.goto(`${daemon.url}/${session('plain')}`)
+  await page.getByRole('heading', { name: 'plain', exact: true }).waitFor()
+  await composer(page).fill('/re')
+  await menu.waitFor()
+  // In the middle of a word the whole word is meant.
+  await composer(page).fill('/rewi now')
+  await composer(page).evaluate((box) => box.setSelectionRange(3, 3))
+  await menu.getByRole('option', { name: /rewind/ }).click()
+  await eventually('the word is replaced', async () => (await composer(page).inputValue()) === '/rewind now')
+  await composer(page).fill('')
+  await send(page, 'echo hello')
+  await daemon.untilIdle('plain')
+  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('hello').waitFor()
+  // An agent that has said nothing of its commands still has those that were told last: so has a conversation that was begun elsewhere.
+  await composer(page).fill('/re')
+  await menu.waitFor()
+})
+
+workbench('a file that is dropped anywhere on the page is attached, and never replaces the page', async (daemon, openPage) => {
+  await daemon.session('drop')
+  const page = await openPage({ hash: session('drop') })
+  await composer(page).waitFor()
+  const drop = (selector, name) =>
+    page.evaluate(([selector, name]) => {
+      const dataTransfer = new DataTransfer()
+      dataTransfer.items.add(new File(['over, under'], name, { type: 'text/plain' }))
+      const target = document.querySelector(selector)
+      const event = (type) => new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true })
+      // What is not held goes the browser's way, which is to open the file in place of the page.
+      return [event('dragover'), event('drop')].map((event) => !target.dispatchEvent(event))
+    }, [selector, name])
+  for (const [selector, name] of [['[role=log]', 'a.txt'], ['nav', 'b.txt'], ['#composer', 'c.txt']]) {
+    assert.deepEqual(await drop(selector, name), [true, true], selector)
+    await page.getByRole('button', { name: `Remove ${name}` }).waitFor()
+  }
+  await page.goto(`${daemon.url}/#/new`)
+  await page.getByText('Create session').waitFor()
+  assert.deepEqual(await drop('main', 'd.txt'), [true, true])
+})
+
+workbench('a picture opens large, and closes by key', async (daemon, openPage) => {
+  await daemon.import('picture', [
+    ['session_ready', { session_id: 'picture', runtime: 'mock', title: 'picture' }],
+    ['user_message', { message_id: 'm1', content: [{ type: 'image', media_type: 'image/png', data: PIXEL }], origin: 'user' }, 't1'],
+    ['turn_started', { message_ids: ['m1'], origin: 'user' }, 't1'],
+    ['done', { outcome: 'completed' }, 't1'],
+  ])
+  const page = await openPage({ hash: session('picture') })
+  const small = conversation(page).getByRole('button', { name: 'Enlarge Image' })
+  await small.press('Enter')
+  const large = page.getByRole('dialog', { name: 'Image' })
+  await large.getByRole('img').waitFor()
+  await large.getByRole('button', { name: 'Show in its own size' }).click()
+  await page.keyboard.press('Escape')
+  await large.waitFor({ state: 'detached' })
+  await eventually('the focus is back', () => small.evaluate((element) => element === document.activeElement))
+})
+
+workbench('words stand in their own direction, and links that lead nowhere from here say where they would lead', async (daemon, openPage) => {
+  await daemon.session('words')
+  await daemon.say('words', 'echo שלום עולם\n\n[the loom](src/loom.rs:12) and [part](#part)')
+  const page = await openPage({ hash: session('words') })
+  const answer = conversation(page).getByRole('article', { name: 'Agent' })
+  await answer.getByText('src/loom.rs:12').waitFor()
+  const direction = (text) => answer.locator('p', { hasText: text }).evaluate((element) => getComputedStyle(element).direction)
+  assert.equal(await direction('שלום'), 'rtl')
+  assert.equal(await direction('the loom'), 'ltr')
+  assert.equal(await answer.getByRole('link').count(), 0)
+  await composer(page).fill('שלום')
+  assert.equal(await composer(page).evaluate((element) => getComputedStyle(element).direction), 'rtl')
+
+  // Everywhere that words of people and agents stand.
+  const [hebrew, latin] = ['שלום עולם', 'words']
+  await daemon.import('everywhere', Daemon.turn('everywhere', [
+    ['thinking', { block_id: 'k', text: `${hebrew} thought`, done: true }],
+    ['plan_updated', { steps: [{ text: `${hebrew} step`, status: 'pending' }, { text: `${latin} step`, status: 'done' }] }],
+    ['permission_request', { ask_id: 'p', tool_name: 'Bash', tool_input: { command: 'ls' }, title: 'Run ls', options: [] }],
+    ['permission_resolved', { ask_id: 'p', tool_name: 'Bash', allowed: false, reply: 'reject', by: 'ann', reason: hebrew }],
+  ]))
+  await page.goto(`${daemon.url}/${session('everywhere')}`)
+  await answer.getByRole('button', { name: /Thought/ }).click()
+  const of = (locator) => locator.evaluate((element) => getComputedStyle(element).direction)
+  assert.equal(await of(answer.getByText(`${hebrew} thought`)), 'rtl')
+  assert.equal(await of(answer.getByText(`${hebrew} step`)), 'rtl')
+  assert.equal(await of(answer.getByText(`${latin} step`)), 'ltr')
+  await daemon.session('asks')
+  await daemon.say('asks', 'question')
+  await page.goto(`${daemon.url}/${session('asks')}`)
+  await page.getByRole('button', { name: /Silk/ }).waitFor()
+  assert.equal(await page.getByText('Silk', { exact: true }).getAttribute('dir'), 'auto')
+  await page.getByRole('button', { name: 'Do not answer' }).click()
+  await send(page, 'permission')
+  await page.getByRole('button', { name: /^Reject/ }).click()
+  const reason = page.getByPlaceholder('Reason for the agent (optional)')
+  await reason.fill(hebrew)
+  assert.equal(await of(reason), 'rtl')
 })
 
 workbench('a message that could not be sent says why, keeps its words, and is sent once when it is sent again', async (daemon, openPage) => {

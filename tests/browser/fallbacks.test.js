@@ -1,9 +1,14 @@
 // What the page was not made for, what is missing, and where components stand.
 
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
-import { conversation, eventually, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, session, workbench } from './fixture.js'
 import { Daemon } from './support.js'
+
+/** The smallest picture there is. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 workbench('what is not known is shown as it is: events, blocks, kinds of components', async (daemon, openPage) => {
   await daemon.import('strange', Daemon.turn('strange', [
@@ -32,7 +37,9 @@ workbench('components stand where they want to: in the chat, beside it, above it
   await overlay.getByText('I stand above.').waitFor()
   await overlay.getByRole('button', { name: 'Put Above away' }).click()
   await overlay.waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Show Above' }).click()
+  await page.getByRole('button', { name: 'Show Above' }).press('Enter')
+  await overlay.waitFor()
+  await eventually('the focus is in it', () => overlay.evaluate((dialog) => dialog.contains(document.activeElement)))
   await overlay.getByRole('button', { name: 'Put Above away' }).click()
   await page.getByRole('button', { name: 'Panel, 2 components' }).click()
   await page.getByRole('tabpanel').getByText('I stand beside.').waitFor()
@@ -40,6 +47,21 @@ workbench('components stand where they want to: in the chat, beside it, above it
   await page.getByRole('cell', { name: 'weft' }).waitFor()
   const width = (await page.getByRole('complementary', { name: 'Panel' }).boundingBox()).width
   assert.ok(width > 500, `a canvas is wide, not ${width} px`)
+})
+
+workbench('a component that has moved stands in one place', async (daemon, openPage) => {
+  const update = (surface) => ['component_update', { component_id: 'c', name: 'Note', surface, props: { title: 'Mover', text: `I stand in the ${surface}.` }, merge: false }]
+  const note = (page) => page.getByRole('region', { name: 'Note' })
+  for (const [id, surfaces] of [['to-panel', ['chat', 'panel']], ['to-chat', ['overlay', 'chat']]]) {
+    await daemon.import(id, Daemon.turn(id, surfaces.map(update)))
+    const page = await openPage({ hash: session(id) })
+    await conversation(page).getByText('go', { exact: true }).waitFor()
+    if (id === 'to-panel') await page.getByRole('button', { name: 'Panel, 1 component' }).click()
+    const [home, other] = id === 'to-panel' ? [page.getByRole('tabpanel'), conversation(page)] : [conversation(page), page.getByRole('dialog')]
+    await note(home).getByText(`I stand in the ${surfaces[1]}.`).waitFor()
+    assert.equal(await note(page).count(), 1)
+    assert.equal(await note(other).count(), 0)
+  }
 })
 
 workbench('what can be pressed in a component is told to the daemon, with what goes with it', async (daemon, openPage) => {
@@ -59,8 +81,10 @@ workbench('what can be pressed in a component is told to the daemon, with what g
 
 workbench('A11, what is missing is said: a session that does not exist, an agent without a plan, output that is empty', async (daemon, openPage) => {
   const page = await openPage({ hash: session('nowhere') })
-  await conversation(page).getByRole('alert').getByText(/nowhere/).waitFor()
-  await page.getByText('refused').waitFor()
+  await page.getByRole('alert').getByText(/nowhere/).waitFor()
+  // There is no conversation to skip to, but there is a page.
+  await page.getByRole('button', { name: /^Skip to/ }).press('Enter')
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'MAIN')
   await daemon.import('quiet', Daemon.turn('quiet', [
     ['tool_start', { tool_use_id: 't', tool: 'Lookup', input: {} }],
     ['tool_result', { tool_use_id: 't', output: '', is_error: false }],
@@ -70,4 +94,95 @@ workbench('A11, what is missing is said: a session that does not exist, an agent
   await conversation(page).getByText('No output').waitFor()
   await page.getByRole('button', { name: 'Panel', exact: true }).click()
   await page.getByText('The agent has made no plan.').waitFor()
+})
+
+/** Breaks what is stored of a session, in its place: the bracket at the end of its parameters. */
+async function damage(daemon, id) {
+  await daemon.terminate()
+  const file = join(daemon.data, 'turnloom.db')
+  const bytes = await readFile(file)
+  const params = Buffer.from(JSON.stringify({ pace_ms: 0, title: id }))
+  const at = bytes.indexOf(params)
+  assert.ok(at > 0, 'its parameters are in the file')
+  bytes[at + params.length - 1] = ']'.charCodeAt(0)
+  await writeFile(file, bytes)
+  await daemon.again()
+}
+
+workbench('a damaged session says so, can be read, and is deleted for good', async (daemon, openPage) => {
+  for (const id of ['broken-one', 'broken-two']) {
+    await daemon.session(id)
+    await daemon.say(id, 'echo still readable')
+    await daemon.untilIdle(id)
+    await damage(daemon, id)
+  }
+  const page = await openPage({ hash: session('broken-one') })
+  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('still readable').waitFor()
+  await conversation(page).getByText(/This session is damaged and cannot go on/).waitFor()
+  assert.equal(await composer(page).isDisabled(), true)
+  const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
+  const gone = (id) => eventually(`${id} is gone`, () => daemon.call('GET', `/api/sessions/${id}`).then(() => false, () => true))
+  // From the list: nothing else is offered, because nothing else would be done.
+  const row = list.locator('.row', { hasText: 'damaged' })
+  await eventually('both are listed', async () => (await row.count()) === 2)
+  await row.first().getByRole('button', { name: /More for/ }).press('Enter')
+  assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Delete for good'])
+  await page.keyboard.press('Escape')
+  // From the session itself.
+  await conversation(page).getByRole('button', { name: 'Delete for good' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click()
+  await gone('broken-one')
+  await eventually('one is left', async () => (await row.count()) === 1)
+  await row.getByRole('button', { name: /More for/ }).press('Enter')
+  await page.getByRole('menuitem', { name: 'Delete for good' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click()
+  await gone('broken-two')
+  assert.equal(await list.getByText('damaged').count(), 0)
+})
+
+workbench('"Copy the command" copies a command, and nothing else', async (daemon, openPage) => {
+  const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.route('**/api/agents', async (route) => {
+    const answer = await (await route.fetch()).json()
+    const codex = answer.agents.find(({ id }) => id === 'codex')
+    Object.assign(codex, { installed: true, problem: 'there is neither a login nor a key', fix: 'log in with `codex login`, or set `OPENAI_API_KEY` for the daemon' })
+    return route.fulfill({ json: answer })
+  })
+  await page.goto(`${daemon.url}/#/new`)
+  const codex = page.getByRole('group', { name: 'Agent' }).locator('label', { has: page.getByText('Codex', { exact: true }) })
+  await codex.getByText('Log in with').waitFor()
+  const copy = codex.getByRole('button', { name: 'Copy the command' })
+  assert.equal(await copy.count(), 1)
+  await copy.click()
+  await codex.getByRole('button', { name: 'Copied' }).waitFor()
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'codex login')
+})
+
+workbench('pictures from a tool are drawn beside its call, and open large', async (daemon, openPage) => {
+  const image = { media_type: 'image/png', data: PIXEL }
+  await daemon.import('pictures', Daemon.turn('pictures', [
+    ['tool_start', { tool_use_id: 't', tool: 'Read', file_path: 'cloth.png', is_file_read: true }],
+    ['tool_result', { tool_use_id: 't', output: '', is_error: false, images: [image, image] }],
+  ]))
+  const page = await openPage({ hash: session('pictures') })
+  await conversation(page).getByRole('button', { name: /Read cloth.png/ }).waitFor()
+  const pictures = conversation(page).getByRole('img')
+  await eventually('two pictures', async () => (await pictures.count()) === 2)
+  assert.ok(await pictures.first().evaluate((img) => img.decode().then(() => img.naturalWidth === 1)))
+  await conversation(page).getByRole('button', { name: 'Enlarge Image' }).first().click()
+  await page.getByRole('dialog', { name: 'Image' }).getByRole('img').waitFor()
+})
+
+workbench('edits say what was done to the file', async (daemon, openPage) => {
+  await daemon.session('edits')
+  await daemon.say('edits', 'diff')
+  await daemon.untilIdle('edits')
+  await daemon.say('edits', 'tool')
+  await daemon.untilIdle('edits')
+  const page = await openPage({ hash: session('edits') })
+  const agent = conversation(page).getByRole('article', { name: 'Agent' })
+  await agent.first().getByRole('button', { name: 'Edited weave.txt' }).waitFor()
+  await agent.first().getByRole('button', { name: 'Created notes.md' }).waitFor()
+  await agent.last().getByRole('button', { name: /Edit src\/loom.rs/ }).click()
+  await agent.last().getByRole('button', { name: /^Edited src\/\s*loom.rs/ }).waitFor()
 })

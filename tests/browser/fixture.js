@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 
 import { Daemon, close, open } from './support.js'
 
-export { composer, conversation, eventually, send } from './support.js'
+export { composer, conversation, eventually, send, showView, toTop } from './support.js'
 
 after(close)
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, send, session, toTop, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const agentSays = (page) => conversation(page).getByRole('article', { name: 'Agent' })
@@ -95,7 +95,7 @@ workbench('A5, tool call: start, progress and result are one row; a failure says
 
 workbench('A10, old session: first the frame and the title, then the newest messages, older ones only when they are wanted', async (daemon, openPage) => {
   await daemon.longSession('old', 200)
-  const page = await openPage()
+  const page = await openPage({ sse: true })
   await page.getByText('old').first().waitFor()
   let answer
   const held = new Promise((resolve) => (answer = resolve))
@@ -114,7 +114,7 @@ workbench('A10, old session: first the frame and the title, then the newest mess
   assert.deepEqual(older, [])
   assert.equal(await conversation(page).getByText('number 150').count(), 0)
   await eventually('older ones come when somebody looks for them', async () => {
-    await conversation(page).evaluate((log) => log.scrollTo(0, 0))
+    await toTop(page)
     return (await conversation(page).getByText('number 180').count()) > 0
   })
   // How long each step took is measured, shown, and told to the daemon.
@@ -138,8 +138,9 @@ workbench('A12, task and multi-agent state: a sub-agent is a card of its own, ba
   await card.waitFor()
   assert.ok(!(await daemon.content('team')).includes('Two knots'), 'what a sub-agent said is not the answer')
   await send(page, 'background')
-  await page.getByText('1 task in the background').waitFor()
   await agentSays(page).getByText('The background work has ended well.').waitFor()
+  await send(page, 'background forever')
+  await page.getByText('1 task in the background').waitFor()
   await daemon.say('calm', 'permission')
   const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
   await list.getByRole('region', { name: 'Needs you' }).getByText('calm').waitFor()

@@ -1,6 +1,6 @@
 // The pictures of the documentation: `npm run screenshots`, with TURNLOOM_PROGRAM set. Looked at before they are committed.
 
-import { Daemon, close, conversation, open, send } from './support.js'
+import { Daemon, close, conversation, open, send, toTop } from './support.js'
 
 const FOLDER = new URL('../../docs/images/', import.meta.url).pathname
 
@@ -21,7 +21,7 @@ try {
       await page.screenshot({ path: `${FOLDER}${name}.png` })
       await page.getByRole('button', { name: /Allow once/ }).click()
       await page.getByText('Which thread shall I use?').waitFor()
-      await conversation(page).evaluate((log) => log.scrollTo(0, 0))
+      await toTop(page)
       await page.waitForTimeout(500)
       await page.screenshot({ path: `${FOLDER}${name}-top.png` })
       await context.close()

@@ -31,7 +31,7 @@ workbench('sessions stay open in tabs, over a reload, and close by mouse and by 
 workbench('a tab that is not seen has no connection, says what happens, and goes on from where it was', async (daemon, openPage) => {
   await daemon.session('here')
   await daemon.session('there')
-  const page = await openPage({ hash: session('there') })
+  const page = await openPage({ hash: session('there'), sse: true })
   const streams = []
   page.on('request', (request) => request.url().includes('/view/stream') && streams.push(new URL(request.url())))
   await composer(page).waitFor()
@@ -45,7 +45,8 @@ workbench('a tab that is not seen has no connection, says what happens, and goes
   await page.goto(`${page.url().split('#')[0]}${session('here')}`)
   await eventually('a session is open', async () => (await page.title()).startsWith('here'))
   const followers = async () => Number(/turnloom_followers (\d+)/.exec(await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } })).text())[1])
-  await eventually('one connection only', async () => (await followers()) === 1)
+  // Without WebSockets the lists are asked for.
+  await eventually('one session is followed', async () => (await followers()) === 1)
   await daemon.say('there', 'permission')
   await strip(page).getByRole('link', { name: /asks you.*there/ }).waitFor()
 
@@ -181,4 +182,43 @@ workbench('fork makes a session that goes on from there, rollback takes turns ba
   await answer('third').waitFor({ state: 'detached' })
   assert.equal(await answer('second').count(), 0)
   assert.equal(await answer('first').count(), 1)
+})
+
+workbench('a session is made with what a runtime takes besides, each as its kind', async (daemon, openPage) => {
+  const page = await openPage()
+  const made = []
+  await page.route('**/api/sessions', (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    made.push(route.request().postDataJSON())
+    return route.continue()
+  })
+  await page.route('**/api/agents', async (route) => {
+    const answer = await (await route.fetch()).json()
+    const choices = ['low', 'high']
+    answer.agents.find(({ id }) => id === 'mock').params.push(
+      { name: 'effort', takes: 'choice', choices }, { name: 'thorough', takes: 'flag' }, { name: 'add_dirs', takes: 'texts' }, { name: 'config', takes: 'object' },
+    )
+    return route.fulfill({ json: answer })
+  })
+  await page.goto(`${daemon.url}/#/new`)
+  await page.getByRole('radio', { name: /Mock agent/ }).check()
+  await page.getByText('More settings').click()
+  await page.getByLabel('Pace ms').fill('slowly')
+  await page.getByLabel('Effort').selectOption('high')
+  await page.getByLabel('Thorough').selectOption('Yes')
+  await page.getByLabel('Add dirs').fill('/a, /b')
+  await page.getByRole('textbox', { name: 'Config' }).fill('{"key": [1]}')
+  await page.getByRole('button', { name: 'Create session' }).click()
+  await page.getByRole('main').getByRole('alert').waitFor()
+  assert.deepEqual(made[0].params, { pace_ms: 'slowly', effort: 'high', thorough: true, add_dirs: '/a, /b', config: { key: [1] } })
+  // And what the daemon knows is taken.
+  await page.unroute('**/api/agents')
+  await page.reload()
+  await page.getByRole('radio', { name: /Mock agent/ }).check()
+  await page.getByText('More settings').click()
+  await page.getByLabel('Pace ms').fill('7')
+  await page.getByRole('button', { name: 'Create session' }).click()
+  await page.waitForURL(/#\/s\//)
+  const { settings } = await daemon.call('GET', `/api/sessions/${decodeURIComponent(new URL(page.url()).hash.slice(4))}`)
+  assert.deepEqual(settings, { pace_ms: 7 })
 })

@@ -1,70 +1,25 @@
 // What the browser tests share: the real daemon on a data directory of its own, and a real browser signed in to it.
 
-import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 
 import { chromium } from 'playwright-core'
 
-const PROGRAM = process.env.TURNLOOM_PROGRAM
+import { Daemon as RealDaemon, eventually } from '../support/daemon.js'
+
+export { eventually }
+
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const PATIENCE = 30_000
 
-/** Asks until there is an answer. */
-export async function eventually(what, ask) {
-  const deadline = Date.now() + PATIENCE
-  for (;;) {
-    const answer = await ask()
-    if (answer) return answer
-    if (Date.now() > deadline) throw new Error(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-/** A daemon in a process of its own. */
-export class Daemon {
-  static async start(args = []) {
-    const daemon = new Daemon()
-    daemon.data = await mkdtemp(join(tmpdir(), 'turnloom-browser-'))
-    await daemon.run(['--port', '0', ...args])
-    daemon.port = new URL(daemon.url).port
-    return daemon
+/** A daemon as a person starts it, and sessions that are worth looking at. */
+export class Daemon extends RealDaemon {
+  static start(args = []) {
+    return super.start({ args })
   }
 
-  async run(args) {
-    await rm(join(this.data, 'daemon.json'), { force: true })
-    this.child = spawn(PROGRAM, ['up', '--no-open', '--data', this.data, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
-    const found = await eventually('the daemon listens', () => readFile(join(this.data, 'daemon.json'), 'utf8').catch(() => null))
-    this.url = JSON.parse(found).url
-    this.token = (await readFile(join(this.data, 'token'), 'utf8')).trim()
-  }
-
-  async kill() {
-    const ended = new Promise((resolve) => this.child.once('exit', resolve))
-    this.child.kill('SIGKILL')
-    await ended
-  }
-
-  /** The next daemon, at the same address. */
-  async again() {
-    await this.run(['--port', this.port])
-  }
-
-  async call(method, path, body) {
-    const response = await fetch(this.url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-    return text === '' ? null : JSON.parse(text)
-  }
-
-  /** A mock session that talks as fast as it can. */
-  async session(id, params = {}) {
-    await this.call('POST', '/api/sessions', { session_id: id, runtime: 'mock', params: { pace_ms: 0, title: id, ...params } })
+  /** A mock session that talks as fast as it can and is called by its id. */
+  session(id, params = {}) {
+    return super.session(id, { title: id, ...params })
   }
 
   /** A session with a long past, put in as a file: a person says a number, the agent says it too, with some thinking and a tool between. */
@@ -92,10 +47,18 @@ export class Daemon {
     const lines = events.map(([type, data, turn_id], at) => ({ seq: at + 1, ts, type, session_id: id, turn_id, data }))
     const response = await fetch(`${this.url}/api/sessions/import`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${this.token}` },
+      headers: this.headers,
       body: [header, ...lines].map((line) => JSON.stringify(line)).join('\n'),
     })
     if (response.status !== 201) throw new Error(`import: ${response.status} ${await response.text()}`)
+  }
+
+  /** Lets a session from a file run, which asks before its first turn; from then on it talks as fast as it can. */
+  async agree(id) {
+    await this.say(id, 'echo ready')
+    await this.answer(id)
+    await this.untilIdle(id)
+    await this.call('PATCH', `/api/sessions/${id}`, { settings: { pace_ms: 0 } })
   }
 
   /** One turn of a made-up past. */
@@ -115,7 +78,7 @@ export class Daemon {
 
   async untilIdle(id) {
     await eventually('the session is idle', async () => {
-      const session = await this.call('GET', `/api/sessions/${id}`)
+      const session = await this.show(id)
       return session.turn === undefined && session.queued === 0
     })
   }
@@ -126,8 +89,9 @@ export class Daemon {
     return view.messages.findLast((message) => message.role === 'agent').content
   }
 
+  /** Whatever it is doing; nobody needs it any more. */
   async end() {
-    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill()
+    await this.kill()
     await rm(this.data, { recursive: true, force: true })
   }
 }
@@ -137,6 +101,8 @@ let browser
 export async function launch() {
   browser ??= await chromium.launch({
     executablePath: CHROMIUM,
+    // People have scrollbars.
+    ignoreDefaultArgs: ['--hide-scrollbars'],
     args: [
       '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
       '--disable-component-update', '--disable-sync',
@@ -149,9 +115,13 @@ export async function close() {
   await browser?.close()
 }
 
-/** A page that is signed in, with everything that went wrong in it. */
-export async function open(daemon, { hash = '', ...options } = {}) {
+/**
+ * A page that is signed in, with everything that went wrong in it. With `sse` it has no WebSockets: what it follows are requests, which a test can see
+ * and hold.
+ */
+export async function open(daemon, { hash = '', sse = false, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  if (sse) await context.addInitScript(() => ['SharedWorker', 'WebSocket'].forEach((name) => delete globalThis[name]))
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE)
   const wrong = []
@@ -170,8 +140,24 @@ export async function open(daemon, { hash = '', ...options } = {}) {
   return { page, context, wrong, elsewhere }
 }
 
+/** Shows a view that is made up in place of a session's own, and holds whatever would come after it. The page must have been opened with `sse`. */
+export async function showView(page, id, view) {
+  let shown = false
+  await page.route(`**/api/sessions/${id}/view/stream*`, (route) => {
+    if (shown) return undefined
+    shown = true
+    return route.fulfill({ contentType: 'text/event-stream', body: `id: ${view.seq}\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n` })
+  })
+}
+
 export const conversation = (page) => page.getByRole('log', { name: 'Conversation' })
 export const composer = (page) => page.getByLabel('Message', { exact: true })
+
+/** To the first message that is there, as a person goes: by key. */
+export async function toTop(page) {
+  await conversation(page).focus()
+  await page.keyboard.press('Home')
+}
 
 export async function send(page, text) {
   await composer(page).fill(text)

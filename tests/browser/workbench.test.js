@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, send, session, toTop, workbench } from './fixture.js'
 
 workbench('a newcomer finds somebody to talk to, and sees the whole demo', async (daemon, openPage) => {
   const page = await openPage()
@@ -115,20 +115,19 @@ workbench('a large output stays out of the page until it is wanted', async (daem
 
 workbench('five thousand messages open at their end and go back by page', async (daemon, openPage) => {
   await daemon.longSession('long', 2500)
+  await daemon.agree('long')
   const page = await openPage({ hash: session('long') })
   await conversation(page).getByText('number 2499').waitFor()
   const messages = () => conversation(page).getByRole('article').count()
   assert.ok((await messages()) < 200, `${await messages()} messages in the page`)
-  const place = conversation(page).getByText('number 2490')
-  await place.scrollIntoViewIfNeeded()
   await eventually('older messages come', async () => {
-    await conversation(page).evaluate((log) => log.scrollTo(0, 0))
+    await toTop(page)
     return (await conversation(page).getByText('number 2470').count()) > 0
   })
   // And what comes in now is still seen at the end.
   await page.getByRole('button', { name: /newest/i }).click()
   await send(page, 'echo the newest of all')
-  await conversation(page).getByText('the newest of all').last().waitFor()
+  await conversation(page).getByRole('article', { name: 'Agent' }).last().getByText('the newest of all').waitFor()
 })
 
 workbench('who is not signed in is told how', async (daemon, openPage) => {

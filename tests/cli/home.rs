@@ -1,34 +1,60 @@
 //! The program under test, and the directory it uses. Everything that is started here is ended here.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Long enough for a machine that does other things as well.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) use crate::eventually::{PATIENCE as DEADLINE, eventually};
 
 /// A data directory, and the program to use it.
 pub(crate) struct Home(pub(crate) TempDir);
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self(TempDir::new().unwrap())
+        let home = Self(TempDir::new().unwrap());
+        // A repository of its own: whatever stands above it is not the project.
+        std::fs::create_dir_all(home.project().join(".git")).unwrap();
+        std::fs::write(home.project().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        home
+    }
+
+    /// Where the person is.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    /// What is in the data directory beside that.
+    pub(crate) fn data(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        names.filter(|name| name != "project").collect()
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the person, not the daemon")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turnloom"));
         command.args(args).env_clear().env("PATH", "/usr/bin:/bin").env("TURNLOOM_DATA", self.0.path());
-        command.env("HOME", self.0.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .env("HOME", self.0.path())
+            .current_dir(self.project())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Running(self.command(args).spawn().unwrap()).end()
+        self.end(self.command(args))
+    }
+
+    /// Runs a command to its end.
+    #[expect(clippy::unused_self, reason = "a program ends before its directory does")]
+    pub(crate) fn end(&self, mut command: Command) -> Ran {
+        Running(command.spawn().unwrap()).end()
     }
 
     pub(crate) fn pipe(&self, args: &[&str], input: &str) -> Ran {
@@ -39,7 +65,13 @@ impl Home {
 
     /// A daemon that is up.
     pub(crate) fn up(&self, args: &[&str]) -> Up {
-        let mut child = self.command(&[&["up", "--port", "0", "--no-open"], args].concat()).spawn().unwrap();
+        self.up_by(self.command(&[&["up", "--port", "0", "--no-open"], args].concat()))
+    }
+
+    /// A daemon that this command starts.
+    #[expect(clippy::unused_self, reason = "a program ends before its directory does")]
+    pub(crate) fn up_by(&self, mut command: Command) -> Up {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let line = line_with(&mut out, "http://");
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
@@ -130,19 +162,6 @@ impl Ran {
     pub(crate) fn says(self, text: &str) -> Self {
         assert!(self.err().contains(text), "{text:?} is not in {:?}", self.err());
         self
-    }
-}
-
-/// Tries until there is an answer.
-#[track_caller]
-pub(crate) fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(answer) = attempt() {
-            return answer;
-        }
-        assert!(begun.elapsed() < DEADLINE, "within the deadline: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

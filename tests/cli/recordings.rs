@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -25,6 +26,7 @@ fn a_conversation_is_recorded_and_played_again() {
     let file = home.0.path().join("demo.jsonl");
     let path = file.to_str().unwrap();
     home.run(&["run", "--record", path, "--yes", "demo"]).code(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "it is its owner's only");
     let recorded = values(&fs::read_to_string(&file).unwrap());
     let order: Vec<(&str, &Value)> =
         recorded.iter().map(|entry| (entry["dir"].as_str().unwrap(), &entry["line"])).collect();
@@ -54,7 +56,7 @@ fn a_conversation_is_recorded_and_played_again() {
         played.len()
     );
     // Nothing was needed for it, and nothing was left behind.
-    assert_eq!(fs::read_dir(elsewhere.0.path()).unwrap().count(), 0);
+    assert_eq!(elsewhere.data(), Vec::<String>::new());
 }
 
 #[test]
@@ -93,6 +95,7 @@ fn a_session_that_runs_can_be_recorded() {
     });
     until_told.signal(Signal::INT);
     until_told.end().code(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "it is its owner's only");
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.ends_with('\n') && values(&text).len() > lines.len());
 

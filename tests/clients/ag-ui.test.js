@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
 
 let daemon
 before(async () => {

@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test'
 
 import { Window } from 'happy-dom'
 
-import { Daemon, eventually } from './support.js'
+import { follow } from '../../examples/use-chat/follow.js'
+import { Daemon, eventually } from '../support/daemon.js'
 
 // React looks for a page when it is loaded. What the network is stays Node's.
 const window = new Window()
@@ -35,7 +36,7 @@ for (const major of [5, 6, 7]) {
   const automatic = major === 5 ? complete : ai.lastAssistantMessageIsCompleteWithApprovalResponses
 
   /** A page as an application would have it. */
-  function Page({ id, messages, resume }) {
+  function Page({ id, messages, resume, follows }) {
     const input = useRef(null)
     // Nobody clicks before a page is alive; version 7 gives up what was sent before.
     const [alive, setAlive] = useState(false)
@@ -52,6 +53,11 @@ for (const major of [5, 6, 7]) {
       }),
       sendAutomaticallyWhen: automatic,
     })
+    const now = useRef(chat)
+    now.current = chat
+    useEffect(() => {
+      if (follows) return follow({ url: daemon.url, session: id, headers: daemon.headers, chat: () => now.current, query: `?v=${major}` })
+    }, [])
     const send = () => void chat.sendMessage({ text: input.current.value })
     const stop = () => void daemon.call('POST', `/ai-sdk/chat/${id}/stop`)
     return h(
@@ -102,6 +108,7 @@ for (const major of [5, 6, 7]) {
       status: () => all('output')[0],
       answer: () => all('article.assistant p').join(''),
       tools: () => all('article.assistant code'),
+      has: (name) => button(name) !== undefined,
       alert: () => all('[role=alert]')[0],
       words: () => all('article'),
     }
@@ -109,6 +116,30 @@ for (const major of [5, 6, 7]) {
   }
 
   describe(`useChat ${major}`, () => {
+    test('two viewers see what the other says and answers', async (t) => {
+      const id = newId()
+      await daemon.session(id)
+      const [one, other] = [visit(t, { id, follows: true }), visit(t, { id, follows: true })]
+      await one.send('permission')
+      // The ask is shown by both; one answers, and it is gone at the other as well.
+      await other.until('the ask', () => other.has('Allow'))
+      await one.until('the ask', () => one.has('Allow'))
+      await one.click('Allow')
+      const done = 'Done, with your permission.'
+      await one.until('the answer', () => one.answer() === done && one.status() === 'ready')
+      await other.until('the answer, and no ask', () => other.answer() === done && !other.has('Allow') && other.status() === 'ready')
+      await other.send('echo and you')
+      const both = `${done}and you`
+      for (const page of [other, one]) await page.until('both turns', () => page.answer() === both && page.status() === 'ready')
+      assert.deepEqual(one.words(), other.words())
+      // Also what is settled without any page.
+      await one.send('permission')
+      await other.until('the ask', () => other.has('Deny'))
+      await daemon.answer(id, false)
+      for (const page of [one, other]) await page.until('it is settled', () => !page.has('Deny') && page.answer().endsWith('I did not run it: no reason given.'))
+      assert.equal(one.alert(), undefined)
+    })
+
     test('text', async (t) => {
       const page = visit(t, { id: newId() })
       await page.send('echo hello there')

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
-import { Daemon, eventually, normalMessage } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
+import { normalMessage } from './support.js'
 
 let daemon
 before(async () => {

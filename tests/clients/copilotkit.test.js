@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
 
 // It looks for agents only where there is a page.
 globalThis.window ??= globalThis

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 
 import { SCRIPTS, cases, frames, plain, sse } from './golden.js'
-import { Daemon } from './support.js'
+import { Daemon } from '../support/daemon.js'
 
 let daemon
 before(async () => {

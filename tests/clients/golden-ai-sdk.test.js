@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
 import { SCRIPTS, cases, frames, gate, plain, sse } from './golden.js'
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
 
 let daemon
 before(async () => {

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
 
 import { cases, gate, plain, sse } from './golden.js'
-import { eventually } from './support.js'
+import { eventually } from '../support/daemon.js'
 
 // It looks for agents only where there is a page.
 globalThis.window ??= globalThis

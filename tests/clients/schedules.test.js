@@ -14,7 +14,8 @@ import * as react5 from 'ai-react-5'
 import * as react6 from 'ai-react-6'
 import * as react7 from 'ai-react-7'
 
-import { Daemon, eventually, normalMessage } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
+import { normalMessage } from './support.js'
 
 const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [1, 2, 3, 4, 5, 6, 205, 232]
 const STEPS = 30

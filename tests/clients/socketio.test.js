@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 
 import { io } from 'socket.io-client'
 
-import { Daemon, eventually } from './support.js'
+import { Daemon, eventually } from '../support/daemon.js'
 
 let daemon
 before(async () => {
@@ -58,11 +58,15 @@ for (const transports of [['polling', 'websocket'], ['websocket']]) {
     const device = new Device(`d-${transports.length}`, { transports })
     assert.deepEqual(await device.registered, { success: true, deviceId: device.id })
     assert.equal((await device.call('getHubInfo')).error.code, 'UNAUTHORIZED')
+    // Who has not shown the token learns nothing, not even who is there.
+    assert.match((await device.socket.emitWithAck('ping', 'hi')).error, /verify/)
+    assert.deepEqual((await device.socket.emitWithAck('list-devices', {})).devices, [])
     assert.equal((await device.call('verify', { token: 'wrong' })).error.code, 'UNAUTHORIZED')
     const verified = await device.call('verify', { token: daemon.token })
     assert.equal(verified.payload.hubId, HUB)
-    assert.equal(await device.socket.emitWithAck('ping', 'hi'), 'hi')
-    const devices = await device.socket.emitWithAck('list-devices')
+    assert.deepEqual(await device.socket.emitWithAck('ping', 'hi'), { event: 'pong', data: 'hi' })
+    assert.equal((await device.socket.emitWithAck('ping', {})).data, 'pong')
+    const { devices } = await device.socket.emitWithAck('list-devices', {})
     assert.ok(devices.some((known) => known.deviceId === device.id))
     assert.equal((await device.call('nope')).error.code, 'METHOD_NOT_FOUND')
 
@@ -108,6 +112,19 @@ test('who is there twice, without a name, or says nonsense, is told so', async (
   const [error] = await eventually('the message is refused', () => first.of('error').length && first.of('error'))
   assert.deepEqual([error.code, error.conversationId], ['NOT_FOUND', 'nobody'])
   first.socket.disconnect()
+})
+
+test('a stranger does not keep a device from its name', async () => {
+  const stranger = new Device('mine')
+  assert.equal((await stranger.registered).success, true)
+  const device = new Device('mine')
+  assert.equal((await device.registered).success, true)
+  assert.equal((await device.call('verify', { token: daemon.token })).payload.hubId, HUB)
+  // From here on the name is taken, also for who comes with the token.
+  assert.equal((await stranger.call('verify', { token: daemon.token })).error.code, 'REJECTED')
+  assert.equal((await new Device('mine').registered).success, false)
+  stranger.socket.disconnect()
+  device.socket.disconnect()
 })
 
 test('the daemon ends while devices are connected', async () => {

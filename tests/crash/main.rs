@@ -16,7 +16,7 @@ mod support;
 
 use std::time::Duration;
 
-use support::{Daemon, Sse, assert_lawful, eventually, of_kind, processes_of};
+use support::{Daemon, Sse, assert_lawful, eventually, of_kind};
 
 /// How often each is tried, at another moment each time.
 const ROUNDS: u64 = 25;
@@ -48,7 +48,7 @@ fn a_follower_loses_nothing_when_the_daemon_is_killed() {
         daemon.kill();
         let mut seen = follower.join().unwrap();
         let before = seen.len();
-        eventually("no process of the session is left", || processes_of(&id).is_empty().then_some(()));
+        eventually("no process of the session is left", || daemon.processes_of(&id).is_empty().then_some(()));
 
         daemon.again();
         daemon.client.until_idle(&id);
@@ -137,9 +137,9 @@ fn nothing_outlives_a_killed_daemon_even_if_it_never_comes_back() {
     let mut daemon = Daemon::start();
     daemon.client.mock("orphans");
     daemon.client.say("orphans", "linger");
-    eventually("the helper has left its group", || (processes_of("orphans").len() >= 2).then_some(()));
+    eventually("the helper has left its group", || (daemon.processes_of("orphans").len() >= 2).then_some(()));
     daemon.kill();
-    eventually("everything has ended", || processes_of("orphans").is_empty().then_some(()));
+    eventually("everything has ended", || daemon.processes_of("orphans").is_empty().then_some(()));
 }
 
 #[test]

@@ -307,6 +307,8 @@ fn tools_of_a_run_are_an_offer_and_its_state_is_taken() {
         frames(&answer.body)
     };
     // A runtime that cannot call them is not bothered.
+    let exec = json!({ "session_id": "exec", "runtime": "codex-exec" });
+    assert_eq!(client.post("/api/sessions", &exec).status, 201);
     assert_eq!(run("/ag-ui/exec?runtime=codex-exec", json!({})).last().unwrap()["type"], "RUN_FINISHED");
     assert_eq!(client.log("exec").len(), 1);
     // One that can is told of those that can be served.
@@ -372,4 +374,47 @@ fn a_large_output_has_an_address_in_every_protocol() {
     ] {
         assert!(body.contains(&url), "{protocol}: {body}");
     }
+}
+
+#[test]
+fn who_only_looks_for_a_session_makes_none() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let run = json!({ "threadId": "nobody", "runId": "r", "messages": [], "state": { "rows": 1 } });
+    for path in ["/ag-ui/nobody", "/ag-ui/copilotkit/agent/mock/connect", "/ag-ui/copilotkit/agent/mock/run"] {
+        let answer = client.post(path, &run);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let frames: Vec<Value> = answer
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .map(|data| serde_json::from_str(data).unwrap())
+            .collect();
+        let kinds: Vec<&str> = frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"], "{path}");
+        assert_eq!(frames[2]["messages"], json!([]));
+    }
+    // Neither does who says nothing, or asks for what was said.
+    let blank =
+        json!({ "threadId": "nobody", "runId": "r", "messages": [{ "id": "m", "role": "user", "content": " " }] });
+    client.post("/ag-ui/nobody", &blank).is_problem(400, "invalid_request");
+    assert_eq!(client.get("/ag-ui/nobody/messages").json(), json!([]));
+    assert_eq!(client.get("/api/sessions").json()["sessions"], json!([]));
+}
+
+#[test]
+fn a_session_can_be_read_as_ag_ui_messages() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    client.turn("s", "tool");
+    let messages = client.get("/ag-ui/s/messages").json();
+    let run = json!({ "threadId": "s", "runId": "r", "messages": [] });
+    let body = client.post("/ag-ui/s", &run).body;
+    let snapshot = body.lines().find(|line| line.contains("MESSAGES_SNAPSHOT")).unwrap();
+    let snapshot: Value = serde_json::from_str(snapshot.strip_prefix("data: ").unwrap()).unwrap();
+    assert_eq!(messages, snapshot["messages"]);
+    let roles: Vec<&str> =
+        messages.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert!(["user", "assistant", "tool"].iter().all(|role| roles.contains(role)), "{roles:?}");
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::contract::operations;
+use crate::support::contract::CONTRACT;
 use crate::support::{Daemon, Sse};
 
 #[test]
@@ -116,4 +118,45 @@ fn an_image_comes_to_the_agent_whole() {
     let message = log.iter().find(|event| event["type"] == "user_message").unwrap();
     assert_eq!(message["data"]["content"][1]["blob"]["size"], 50_000);
     assert!(message["data"]["content"][1]["data"].is_null());
+}
+
+#[test]
+fn a_stream_leaves_as_it_is_written_through_every_proxy() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("runs");
+    client.turn("runs", "echo hello");
+    // Some streams are there only while a turn runs.
+    client.say("runs", "hang");
+    let check = |what: &str, stream: &Sse| {
+        let of = |name: &str| stream.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        assert_eq!((stream.status, of("x-accel-buffering")), (200, Some("no")), "{what}: {:?}", stream.headers);
+    };
+    for path in ["/api/sessions/runs/events?dialect=snapshot", "/api/sessions/runs/wire"] {
+        check(path, &Sse::open(client, path));
+    }
+    let is_stream = |operation: &Value| operation["responses"]["200"]["content"].get("text/event-stream").is_some();
+    let streams: Vec<_> = operations(&CONTRACT.document).filter(|(.., operation)| is_stream(operation)).collect();
+    assert!(streams.len() > 10, "{streams:?}");
+    for (at, (path, method, operation)) in streams.into_iter().enumerate() {
+        // What is written begins a turn, each in a session of its own.
+        let session = if method == "get" { "runs".to_owned() } else { format!("s-{at}") };
+        if method == "post" {
+            client.mock(&session);
+        }
+        let address = path.replace("{id}", &session).replace("{session}", &session).replace("{agent}", "mock");
+        let body = &operation["requestBody"]["content"]["application/json"]["example"];
+        let body: Value = serde_json::from_str(&body.to_string().replace("try-me", &session)).unwrap();
+        let what = format!("{method} {address}");
+        match (method.as_str(), path.as_str()) {
+            ("get", _) => check(&what, &Sse::open(client, &address)),
+            // The example of this one asks for no stream.
+            (_, "/ag-ui/copilotkit") => {
+                let run = json!({ "threadId": session, "runId": "run-1", "messages": [{ "id": "m-1", "role": "user", "content": "hello" }], "tools": [], "context": [], "state": {} });
+                let body = json!({ "method": "agent/run", "params": { "agentId": "mock" }, "body": run });
+                check(&what, &Sse::post(client, &address, &body));
+            }
+            _ => check(&what, &Sse::post(client, &address, &body)),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, assert_lawful, eventually, kinds, of_kind, processes_of};
+use crate::support::{Daemon, assert_lawful, eventually, kinds, of_kind};
 
 #[test]
 fn a_session_is_created_once() {
@@ -119,7 +119,7 @@ fn an_agent_that_does_not_stop_is_ended_by_force() {
     client.say("stubborn-one", "stubborn");
     client.until_thinking("stubborn-one");
     assert_eq!(client.post("/api/sessions/stubborn-one/stop", &json!({})).json(), json!({ "stopped": true }));
-    assert_eq!(processes_of("stubborn-one"), Vec::<u32>::new());
+    assert_eq!(daemon.processes_of("stubborn-one"), Vec::<u32>::new());
     let log = client.log("stubborn-one");
     let steps: Vec<_> =
         of_kind(&log, "status").iter().filter_map(|event| event["data"]["detail"]["step"].as_str()).collect();
@@ -150,10 +150,10 @@ fn nothing_outlives_a_stop_not_even_what_left_the_group() {
     let client = &daemon.client;
     client.mock("lingering");
     client.say("lingering", "linger");
-    eventually("the helper has left", || (processes_of("lingering").len() >= 2).then_some(()));
+    eventually("the helper has left", || (daemon.processes_of("lingering").len() >= 2).then_some(()));
     client.post("/api/sessions/lingering/stop", &json!({}));
     client.delete("/api/sessions/lingering");
-    eventually("everything has ended", || processes_of("lingering").is_empty().then_some(()));
+    eventually("everything has ended", || daemon.processes_of("lingering").is_empty().then_some(()));
 }
 
 #[test]
@@ -259,6 +259,29 @@ fn resume_says_whether_the_agent_remembers() {
 }
 
 #[test]
+fn another_conversation_is_resumed_while_the_agent_rests() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    client.turn("s", "echo one");
+    let begun = of_kind(&client.log("s"), "session_ready").len();
+    let resume = |body: &Value| client.post("/api/sessions/s/resume", body);
+    for (at, (other, resumed)) in [("mock-other", true), ("lost", false)].into_iter().enumerate() {
+        assert_eq!(resume(&json!({ "provider_session_id": other })).status, 200);
+        let log = client.log("s");
+        let ready = of_kind(&log, "session_ready");
+        assert_eq!(ready.len(), begun + at + 1, "the agent begins again, with the other one");
+        assert_eq!(ready.last().unwrap()["data"]["resumed"], resumed, "{other}: {:?}", ready.last());
+        assert_eq!(client.turn("s", "echo on").last().unwrap()["data"]["outcome"], "completed");
+    }
+    client.say("s", "hang");
+    resume(&json!({ "provider_session_id": "lost" })).is_problem(409, "busy");
+    client.post("/api/sessions/s/stop", &json!({}));
+    client.until_idle("s");
+    assert_lawful(&client.log("s"));
+}
+
+#[test]
 fn title_model_and_mode_change_and_the_log_says_who() {
     let daemon = Daemon::start();
     let client = &daemon.client;
@@ -332,9 +355,10 @@ fn shutting_down_settles_what_runs() {
     daemon.client.say("s", "hang");
     daemon.client.post("/api/sessions/s/message", &json!({ "message": "echo later", "message_id": "later" }));
     assert_eq!(daemon.terminate(), Some(0));
-    assert_eq!(processes_of("s"), Vec::<u32>::new());
+    assert_eq!(daemon.processes_of("s"), Vec::<u32>::new());
     daemon.again();
-    // What was accepted is done by the next daemon.
+    // What was accepted is there in the next daemon, and done when somebody says so.
+    daemon.client.post("/api/sessions/s/continue", &json!({}));
     daemon.client.until_idle("s");
     let log = daemon.client.log("s");
     let outcomes: Vec<_> = of_kind(&log, "done").iter().map(|done| done["data"]["outcome"].as_str().unwrap()).collect();

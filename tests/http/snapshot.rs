@@ -1,10 +1,9 @@
 //! Snapshot shapes: over SSE and WebSocket, with history by call.
 
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::tungstenite::{Message, connect};
 
 use crate::support::{Client, Daemon, Sse};
+use crate::websocket;
 
 fn until(stream: &mut Sse, kind: &str) -> Vec<(String, Value)> {
     let mut frames = Vec::new();
@@ -77,7 +76,7 @@ fn compaction_has_its_counts() {
     let frames = until(&mut stream, "compaction_end");
     assert!(frames.iter().any(|(_, frame)| frame["event"]["type"] == "compaction_start"));
     let (_, end) = frames.last().unwrap();
-    assert_eq!(end["streamId"], "system:s");
+    assert_eq!(end["streamId"], "compaction:turnloom");
     assert!(end["event"]["removed"].is_u64() && end["event"]["kept"].is_u64() && end["event"]["reason"].is_string());
 }
 
@@ -119,24 +118,19 @@ fn the_same_frames_come_over_a_websocket() {
     let daemon = Daemon::start();
     let client = &daemon.client;
     client.mock("s");
-    let mut request = format!("ws://{}/api/ws", client.address).into_client_request().unwrap();
-    let bearer = format!("Bearer {}", client.token.as_deref().unwrap());
-    request.headers_mut().insert("authorization", bearer.parse().unwrap());
-    let (mut socket, _) = connect(request).expect("a socket");
-    for (reference, dialect) in [(1, "klingon"), (2, "snapshot")] {
+    let mut socket = websocket::open(client);
+    // One after the other: the second would take the place of the first.
+    let [refused, subscribed] = [(1, "klingon"), (2, "snapshot")].map(|(reference, dialect)| {
         let op = json!({ "op": "subscribe", "session_id": "s", "dialect": dialect, "ref": reference });
-        socket.send(Message::Text(op.to_string().into())).unwrap();
-    }
+        websocket::tell(&mut socket, &op);
+        websocket::hear(&mut socket)
+    });
+    assert_eq!((&refused["op"], &refused["problem"]["code"]), (&json!("error"), &json!("unknown_dialect")));
+    assert_eq!((&subscribed["op"], &subscribed["ref"]), (&json!("subscribed"), &json!(2)));
     client.say("s", "tool");
     let mut over_socket = Vec::new();
-    let mut answers = Vec::new();
     loop {
-        let Message::Text(text) = socket.read().expect("a message") else { continue };
-        let message: Value = serde_json::from_str(&text).unwrap();
-        if message["op"] != "frame" {
-            answers.push(message);
-            continue;
-        }
+        let message = websocket::hear(&mut socket);
         assert_eq!((&message["ref"], &message["name"]), (&json!(2), &json!("stream")));
         let event = &message["data"]["event"];
         if event["type"] != "message_update" {
@@ -146,8 +140,6 @@ fn the_same_frames_come_over_a_websocket() {
             break;
         }
     }
-    assert_eq!((&answers[0]["op"], &answers[0]["problem"]["code"]), (&json!("error"), &json!("unknown_dialect")));
-    assert_eq!((&answers[1]["op"], &answers[1]["ref"]), (&json!("subscribed"), &json!(2)));
     let mut stream = Sse::open(client, "/api/sessions/s/events?dialect=snapshot");
     let mut over_http = Vec::new();
     while over_http.last().is_none_or(|frame: &Value| frame["event"]["stopReason"] != "stop") {
@@ -176,4 +168,22 @@ fn a_long_answer_is_told_whole_but_not_with_every_word() {
     assert_eq!(text.len(), 200 * 20);
     // It takes a second, and is told ten times in one.
     assert!((2..40).contains(&updates), "{updates} updates");
+}
+
+#[test]
+fn a_picture_in_the_history_is_a_base64_source() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    // A small one stays in its event; a large one is stored beside it.
+    for data in ["iVBORw0KGgo=".to_owned(), "A".repeat(400_000)] {
+        let picture = json!({ "type": "image", "media_type": "image/png", "data": data });
+        let message = json!({ "message": [{ "type": "text", "text": "echo seen" }, picture] });
+        assert_eq!(client.post("/api/sessions/s/message", &message).status, 202);
+        client.until_idle("s");
+        let history = call(client, "getAgentMessages", &json!({ "conversationId": "s" }));
+        let said = history["payload"]["messages"].as_array().unwrap().iter().rfind(|message| message["role"] == "user");
+        let source = json!({ "type": "base64", "media_type": "image/png", "data": data });
+        assert_eq!(said.unwrap()["content"][1]["source"], source);
+    }
 }

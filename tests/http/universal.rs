@@ -1,5 +1,7 @@
 //! Universal events: the compatibility list of the protocol, as far as our mock plays the same things.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Client, Daemon, Sse, eventually};
@@ -65,6 +67,11 @@ fn agents_and_access() {
     assert_eq!((&mock["installed"], &mock["credentialsAvailable"]), (&json!(true), &json!(true)));
     let flags = mock["capabilities"].as_object().unwrap();
     assert!(flags.len() == 18 && flags.values().all(Value::is_boolean), "{flags:?}");
+    let agents = client.get(&format!("{V1}/agents")).json();
+    for agent in agents["agents"].as_array().unwrap() {
+        let is_shared = &agent["capabilities"]["sharedProcess"];
+        assert_eq!(*is_shared, json!(agent["id"] == "codex"), "one server of Codex serves many sessions: {agent}");
+    }
     assert_eq!(client.post(&format!("{V1}/agents/mock/install"), &json!({})).status, 204);
     refused(&client.post(&format!("{V1}/agents/nope/install"), &json!({})), 400, "unsupported_agent");
     let found = client.get(&format!("{V1}/agents/mock/modes")).json();
@@ -207,6 +214,14 @@ fn what_the_agent_says_has_its_parts() {
     assert!(parts(&run("image")).contains(&"image".to_owned()));
     let error = run("error");
     assert_eq!(error.last().unwrap()["type"], "error");
+    let page = poll(client, "s", "offset=0");
+    assert!(page["events"].as_array().unwrap().iter().any(|event| event["type"] == "agent.unparsed"), "{page}");
+    let writes = |part: &Value| part["type"] == "file_ref" && part["action"] == "write" && part["diff"].is_string();
+    let written =
+        tool.iter().flat_map(|event| event["data"]["item"]["content"].as_array().cloned().unwrap_or_default());
+    assert!(written.into_iter().any(|part| writes(&part)), "a file is written");
+    assert!(run("unknown").iter().any(|event| event["data"]["item"]["kind"] == "unknown"));
+    assert_eq!(run("unparsed").last().unwrap()["type"], "agent.unparsed");
     let garbage = run("garbage");
     let last = garbage.last().unwrap();
     assert_eq!((&last["type"], last["raw"].is_string()), (&json!("agent.unparsed"), true));
@@ -324,6 +339,20 @@ fn files() {
     refused(&call("GET", "stat?path=zzz", b""), 400, "invalid_request");
     refused(&call("GET", "file?path=d", b""), 400, "invalid_request");
     refused(&call("DELETE", "entry?path=d", b""), 502, "stream_error");
+    // Whatever else a path can be is no fault of the daemon, and nobody waits for a pipe that nobody reads.
+    refused(&call("PUT", "file?path=d", b"x"), 400, "invalid_request");
+    refused(&call("POST", "mkdir?path=d%2Fg.txt", b""), 400, "invalid_request");
+    let over = json!({ "from": "d/g.txt", "to": "d/e", "overwrite": true }).to_string();
+    refused(&call("POST", "move?x=1", over.as_bytes()), 400, "invalid_request");
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for method in ["GET", "PUT"] {
+        refused(&call(method, "file?path=pipe", b"x"), 400, "invalid_request");
+    }
+    if !rustix::process::getuid().is_root() {
+        std::fs::set_permissions(folder.path().join("d/e"), std::fs::Permissions::from_mode(0o500)).unwrap();
+        refused(&call("PUT", "file?path=d%2Fe%2Fz", b"x"), 403, "permission_denied");
+    }
     assert_eq!(call("DELETE", "entry?path=d&recursive=true", b"").status, 200);
     refused(&call("POST", "upload-batch?path=up", &[1; 700]), 400, "invalid_request");
     let mut archive = vec![0_u8; 512];

@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use serde_json::Value;
 
 use super::PATIENCE;
+use super::contract::{CONTRACT, STREAMS, Seen};
 
 #[derive(Clone)]
 pub struct Client {
@@ -66,7 +67,7 @@ impl Client {
         self.request("DELETE", path, &[], b"")
     }
 
-    /// Headers given here win over those that are sent anyway; an empty value leaves one out.
+    /// Headers given here win over those that are sent anyway; an empty value leaves one out. What comes back is what the document says.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut reader = self.send(method, path, headers, body);
         let (status, headers) = read_head(&mut reader);
@@ -82,6 +83,8 @@ impl Client {
         } else {
             reader.read_to_end(&mut bytes).expect("the body");
         }
+        let is_plain = header(&headers, "content-encoding").is_none();
+        CONTRACT.check(&Seen { method, path, status, headers: &headers, body: is_plain.then_some(&bytes) });
         Answer { status, headers, body: String::from_utf8_lossy(&bytes).into_owned(), bytes }
     }
 
@@ -131,7 +134,7 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> (u16, Vec<(String, String)>) 
     }
 }
 
-fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
@@ -150,7 +153,10 @@ fn read_chunk(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
 pub struct Sse {
     reader: BufReader<TcpStream>,
     pub status: u16,
+    pub headers: Vec<(String, String)>,
     text: String,
+    /// What the document calls it.
+    channel: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,20 +173,23 @@ impl Sse {
 
     pub fn with(client: &Client, path: &str, headers: &[(&str, &str)]) -> Self {
         let headers = [headers, &[("accept", "text/event-stream")]].concat();
-        Self::new(client.send("GET", path, &headers, b""))
+        Self::new(client.send("GET", path, &headers, b""), "GET", path)
     }
 
     pub fn post(client: &Client, path: &str, body: &Value) -> Self {
         let headers = [("content-type", "application/json")];
-        Self::new(client.send("POST", path, &headers, body.to_string().as_bytes()))
+        Self::new(client.send("POST", path, &headers, body.to_string().as_bytes()), "POST", path)
     }
 
-    fn new(mut reader: BufReader<TcpStream>) -> Self {
-        let (status, _) = read_head(&mut reader);
-        Self { reader, status, text: String::new() }
+    fn new(mut reader: BufReader<TcpStream>, method: &str, path: &str) -> Self {
+        let (status, headers) = read_head(&mut reader);
+        CONTRACT.check(&Seen { method, path, status, headers: &headers, body: None });
+        let is_stream = header(&headers, "content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let channel = STREAMS.channel_of(path).filter(|_| is_stream);
+        Self { reader, status, headers, text: String::new(), channel }
     }
 
-    /// The next event; `None` when the stream has ended.
+    /// The next event; `None` when the stream has ended. What comes is what the document says.
     pub fn next_event(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -188,7 +197,11 @@ impl Sse {
                 let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
                 if let Some(data) = field("data: ") {
                     let id = field("id: ").and_then(|id| id.parse().ok());
-                    return Some(SseEvent { id, kind: field("event: ").unwrap_or_default(), data });
+                    let kind = field("event: ").unwrap_or_default();
+                    if let Some(channel) = self.channel {
+                        STREAMS.check_frame(channel, &kind, &data);
+                    }
+                    return Some(SseEvent { id, kind, data });
                 }
                 continue; // a comment
             }

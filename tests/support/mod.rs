@@ -3,6 +3,8 @@
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test program uses a part of this")]
 
 pub mod client;
+pub mod contract;
+mod eventually;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,9 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use self::client::{Answer, Client, Sse};
-
-/// How long anything may take before a test gives up. Generous, because it is only ever waited for when something is broken.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) use self::eventually::{PATIENCE, eventually, eventually_or};
 
 /// A daemon in a process of its own, ended with the test.
 pub struct Daemon {
@@ -114,10 +114,26 @@ impl Daemon {
         self.child = next.child.take();
     }
 
+    /// Processes that the last daemon on this data started for a session. Other daemons have sessions of the same name.
+    pub fn processes_of(&self, session: &str) -> Vec<u32> {
+        let instance =
+            std::fs::read_to_string(self.data.join("instance")).expect("the daemon wrote down which run it is");
+        processes_with_all(&[&format!("TURNLOOM_SESSION={session}"), &format!("TURNLOOM_DAEMON={}", instance.trim())])
+    }
+
     /// Resident memory of the daemon, in bytes.
     pub fn memory(&self) -> usize {
+        self.status("RssAnon:")
+    }
+
+    /// The most it ever had, with what it has of its files.
+    pub fn peak_memory(&self) -> usize {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("its status");
-        let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("its memory");
+        let line = status.lines().find(|line| line.starts_with(name)).expect("its memory");
         let kib: usize = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
         kib * 1024
     }
@@ -129,31 +145,23 @@ impl Drop for Daemon {
     }
 }
 
-/// Asks until there is an answer.
-pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Processes that carry a session's cookie.
+/// Processes that carry a session's cookie, whoever started them: for sessions whose names nobody else has.
 pub fn processes_of(session: &str) -> Vec<u32> {
     processes_with(&format!("TURNLOOM_SESSION={session}"))
 }
 
 /// Processes with this variable in their environment.
 pub fn processes_with(wanted: &str) -> Vec<u32> {
+    processes_with_all(&[wanted])
+}
+
+fn processes_with_all(wanted: &[&str]) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| {
             let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+            wanted.iter().all(|wanted| environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()))
         })
         .collect()
 }

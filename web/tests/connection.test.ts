@@ -1,4 +1,4 @@
-import { TurnloomError } from 'turnloom/error'
+import { Turnloom } from 'turnloom'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { connect, type Connection } from '../src/lib/connection'
 
@@ -14,29 +14,31 @@ describe('connect', () => {
     vi.unstubAllGlobals()
   })
 
+  type Answer = () => Promise<Response>
   const headers = { 'content-type': 'text/event-stream' }
+  const asks = (name: string) => `event: asks\ndata: {"asks": ["${name}"]}\n\n`
   const says = (text: string) => () => Promise.resolve(new Response(text, { headers }))
-  const away = () => Promise.reject(new TurnloomError(0, { code: 'unreachable', detail: 'nobody is there' }))
+  const away = () => Promise.reject(new TypeError('nobody is there'))
   const refuses = (status: number, code: string) => () =>
-    Promise.reject(new TurnloomError(status, { code, detail: 'no' }))
+    Promise.resolve(Response.json({ code, detail: 'no' }, { status }))
   const silent = () => Promise.resolve(new Response(new ReadableStream(), { headers }))
+  const never = () => new Promise<Response>(() => undefined)
 
-  function run(opens: (() => Promise<Response>)[]) {
+  function run(answers: Answer[]) {
     const states: Connection[] = []
-    const events: string[] = []
+    const events: unknown[] = []
     let opened = 0
-    const open = () => (opens[opened++] ?? (() => new Promise<Response>(() => undefined)))()
+    const api = new Turnloom({ url: '', fetch: () => (answers[opened++] ?? never)() })
     const leave = new AbortController()
-    const listener = {
-      onEvent: ({ data }: { data: string }) => void events.push(data),
-      onState: (state: Connection) => void states.push(state),
+    const follow: Parameters<typeof connect>[0] = async (options) => {
+      for await (const asks of api.streamAsks(options)) events.push(...asks)
     }
-    void connect(open, listener, leave.signal)
+    void connect(follow, (state) => void states.push(state), leave.signal)
     return { states, events, leave, opened: () => opened }
   }
 
   it('backs off from one second to thirty, and starts over when something came', async () => {
-    const { states, events } = run([...Array.from({ length: 7 }, () => away), says('data: x\n\n')])
+    const { states, events } = run([...Array.from({ length: 7 }, () => away), says(asks('x'))])
     await vi.advanceTimersByTimeAsync(120_000)
     const untils = states.flatMap((state) => (state.state === 'waiting' ? [state.until] : []))
     const delays = untils.map((until, at) => until - (untils[at - 1] ?? 0))
@@ -59,7 +61,7 @@ describe('connect', () => {
   it('gives up when trying again would not help', async () => {
     const { states, opened } = run([refuses(404, 'session_not_found')])
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(states.at(-1)).toEqual({ state: 'refused', status: 404, code: 'session_not_found', detail: 'no' })
+    expect(states.at(-1)).toEqual({ state: 'refused', code: 'session_not_found', detail: 'no' })
     expect(opened()).toBe(1)
   })
 

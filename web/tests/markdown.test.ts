@@ -97,11 +97,13 @@ describe('safeHref', () => {
   it.each([
     ['https://example.org', 'https://example.org'],
     ['mailto:a@example.org', 'mailto:a@example.org'],
-    ['#part', '#part'],
+    ['#part', undefined],
+    ['src/loom.rs', undefined],
+    ['file:///etc/passwd', undefined],
     ['javascript:alert(1)', undefined],
     [' JavaScript:alert(1)', undefined],
     ['data:text/html,x', undefined],
-    ['/api/sessions', undefined],
+    ['/somewhere', undefined],
     ['vbscript:x', undefined],
   ])('%s', (href, expected) => expect(safeHref(href)).toBe(expected))
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Setting } from 'turnloom'
 import { changedSettings, settingName, settingText } from '../src/lib/settings'
-import type { Setting } from '../src/lib/types'
 
 const settings: Setting[] = [
   { name: 'effort', takes: 'text', choices: ['low', 'high'] },

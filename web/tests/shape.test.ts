@@ -15,7 +15,7 @@ function elements(shape: Shape): Exclude<Shape, string>[] {
 }
 
 const TAGS = /^(p|h[2-6]|ul|ol|li|input|div|table|thead|tbody|tr|th|td|blockquote|hr|pre|strong|em|del|code|br|a|span)$/
-const ATTRIBUTES = /^(class|start|type|disabled|checked|aria-label|tabindex|role|title|href|target|rel)$/
+const ATTRIBUTES = /^(class|dir|start|type|disabled|checked|aria-label|tabindex|role|title|href|target|rel)$/
 
 describe('blockShape', () => {
   it.each([
@@ -31,6 +31,21 @@ describe('blockShape', () => {
       for (const name of Object.keys(element.attributes)) expect(name).toMatch(ATTRIBUTES)
       expect(element.attributes['href'] ?? 'https:').toMatch(/^(https?:|mailto:|#)/)
     }
+  })
+
+  it('says where a link leads that this page cannot follow', () => {
+    const words = (text: string) => JSON.stringify(shapes(text))
+    expect(words('[the loom](src/loom.rs:12)')).toContain('"children":["src/loom.rs:12"]')
+    expect(words('[src/loom.rs](src/loom.rs)').split('src/loom.rs')).toHaveLength(3)
+    expect(words('[part](#part)')).not.toContain('"code"')
+    for (const text of ['[a](src/loom.rs)', '[a](#part)', '[a](/home/user/loom.rs)'])
+      expect(shapes(text).flatMap(elements)).not.toContainEqual(expect.objectContaining({ tag: 'a' }))
+  })
+
+  it('lets every paragraph have its own direction', () => {
+    const all = shapes('# a\n\nb\n\n> c\n\n- d\n\n| e |\n|---|\n| f |').flatMap(elements)
+    for (const tag of ['h2', 'p', 'blockquote', 'ul', 'li', 'th', 'td'])
+      expect(all).toContainEqual(expect.objectContaining({ tag, attributes: expect.objectContaining({ dir: 'auto' }) }))
   })
 
   it('keeps structure: lists, tasks, tables, code', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { View } from 'turnloom'
 import { actionsOf, drawingOf, restOf } from '../src/lib/components'
-import { complete, matching, slashWord } from '../src/lib/slash'
+import { commandsOf, complete, matching, slashWord } from '../src/lib/slash'
 
 const COMMANDS = [
   { name: '/compact', description: 'Make the history smaller' },
@@ -29,14 +30,27 @@ describe('slash commands', () => {
     expect(matching(undefined, '')).toEqual([])
   })
 
+  it('are those that the same agent told last, until its own are known', () => {
+    const view = (commands: typeof COMMANDS | undefined, messages: object[]) =>
+      ({ session: { commands }, messages }) as unknown as View
+    expect(commandsOf(view(undefined, []), COMMANDS)).toEqual(COMMANDS)
+    expect(commandsOf(view([], []), COMMANDS)).toEqual([])
+    // Also where something has been said already, to an agent that was somebody else's then.
+    expect(commandsOf(view(undefined, [{}]), COMMANDS)).toEqual(COMMANDS)
+    expect(commandsOf(view(undefined, []), undefined)).toEqual([])
+  })
+
   it('puts the command in place of what was typed of it', () => {
     expect(complete('/rev', 4, { name: '/review' })).toBe('/review ')
     expect(complete('/rev src', 4, { name: 'review' })).toBe('/review src')
+    // In the middle of a word all of the word is meant.
+    expect(complete('/rewind src', 3, { name: 'review' })).toBe('/review src')
+    expect(complete('/rewind', 0, { name: 'review' })).toBe('/review ')
   })
 })
 
 describe('components', () => {
-  const component = (name: string, props: unknown) => ({ component_id: 'c', name, surface: 'chat', props })
+  const component = (name: string, props: unknown) => ({ component_id: 'c', name, surface: 'chat' as const, props })
 
   it.each([
     [{ actions: ['go'] }, [{ name: 'go', label: 'go' }]],

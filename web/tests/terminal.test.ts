@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { Block } from 'turnloom'
 import { parseAnsi, settle, type Span } from '../src/lib/ansi'
 import { diffOfInput, parseDiff } from '../src/lib/diff'
 import { markRisks } from '../src/lib/risk'
 import { foldReads } from '../src/lib/tools'
-import type { Block } from '../src/lib/types'
 
 describe('parseAnsi', () => {
   it.each<[string, string, Span[]]>([

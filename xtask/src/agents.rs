@@ -39,7 +39,7 @@ const AGENTS: &[Agent] = &[
     Agent {
         folder: "codex-oldest",
         package: "@openai/codex",
-        version: if cfg!(target_arch = "aarch64") { "0.150.0-linux-arm64" } else { "0.150.0-linux-x64" },
+        version: if cfg!(target_arch = "aarch64") { "0.158.0-linux-arm64" } else { "0.158.0-linux-x64" },
         program: CODEX_PROGRAM,
         link: "codex",
     },

@@ -5,7 +5,9 @@
 mod agents;
 mod browser;
 mod clients;
+mod debian;
 mod node;
+mod python;
 mod readme;
 mod sdk;
 mod steps;
@@ -28,10 +30,12 @@ cargo xtask <command>
   web           build the workbench into the folder that is committed
   bench         measure against the raw floor (see docs/benchmarks.md)
   clients       the clients of other protocols against the daemon
+  docs          every block of the documentation, and what else it names
   sdk           the TypeScript SDK: generated types, build, tests against the daemon
   examples      the examples in a browser
   bench-page    measure the workbench in a browser
   sim [SEED]    run the simulator long, or replay one seed
+  fuzz [SEED]   wrap dangerous commands a million times, or replay one try
 ";
 
 fn main() -> ExitCode {
@@ -46,11 +50,14 @@ fn main() -> ExitCode {
         ["web"] => web::build(),
         ["bench", rest @ ..] => cargo(&[&["bench", "-p", "turnloom", "--bench", "loom", "--"], rest].concat()),
         ["clients"] => clients::check(),
+        ["docs"] => sdk::build().and_then(|()| clients::check_docs()),
         ["sdk"] => sdk::check(),
         ["examples"] => sdk::prepare_and_check_examples(),
         ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
         ["sim", seed] => simulate(Some(seed)),
+        ["fuzz"] => fuzz(None),
+        ["fuzz", seed] => fuzz(Some(seed)),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())
@@ -84,6 +91,7 @@ fn test() -> Result<()> {
         steps.run("the workbench in a browser", browser::check)?;
         steps.run("clients of other protocols", clients::check)?;
         steps.run("the SDK", sdk::check)?;
+        steps.run("what the documentation shows", clients::check_docs)?;
         steps.run("the examples in a browser", sdk::check_examples)?;
         steps.run("documentation", || {
             steps::cargo_with(
@@ -114,11 +122,21 @@ fn test() -> Result<()> {
 fn check(steps: &mut Steps) -> Result<()> {
     steps.run("tidy", tidy::check)?;
     steps.run("format", || cargo(&["fmt", "--all", "--check"]))?;
-    steps.run("lints", || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]))
+    // Also builds everything that the later steps run.
+    steps.run("lints", || cargo(&[ALL_TESTS, &["--all-targets", "--no-run"]].concat()))
 }
 
 fn generated_is_current() -> Result<()> {
     cargo(&[GENERATE, &["--", "--check"]].concat())
+}
+
+fn fuzz(seed: Option<&str>) -> Result<()> {
+    let test = ["test", "--release", "-p", "turnloom-core", "--lib", "no_wrapping_makes_danger_allowed"];
+    match seed {
+        Some(seed) if seed.parse::<u64>().is_err() => bail!("a seed is a number, not {seed:?}"),
+        Some(seed) => steps::cargo_with(&test, &[("TURNLOOM_SEED", seed)]),
+        None => steps::cargo_with(&test, &[("TURNLOOM_TRIES", "1000000")]),
+    }
 }
 
 fn simulate(seed: Option<&str>) -> Result<()> {

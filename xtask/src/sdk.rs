@@ -12,6 +12,12 @@ pub(crate) fn generate() -> Result<()> {
     node::npm(FOLDER, &["run", "generate"], &[])
 }
 
+/// What programs load of it.
+pub(crate) fn build() -> Result<()> {
+    node::npm(FOLDER, &["ci"], &[])?;
+    node::npm(FOLDER, &["run", "build"], &[])
+}
+
 pub(crate) fn check() -> Result<()> {
     let program = clients::program()?;
     for args in [&["ci"][..], &["run", "check"], &["test"]] {
@@ -23,9 +29,7 @@ pub(crate) fn check() -> Result<()> {
 /// The examples take the SDK as it is built, and the browser of the workbench's tests.
 pub(crate) fn prepare_and_check_examples() -> Result<()> {
     browser::install()?;
-    for args in [&["ci"][..], &["run", "build"]] {
-        node::npm(FOLDER, args, &[])?;
-    }
+    build()?;
     check_examples()
 }
 

@@ -30,6 +30,10 @@ impl Steps {
     }
 }
 
+/// Clippy as the compiler of our own packages, so that one compilation serves lints and tests. Whatever it warns of fails the build.
+const LINTING: [(&str, &str); 2] =
+    [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")];
+
 pub(crate) fn cargo(args: &[&str]) -> Result<()> {
     cargo_with(args, &[])
 }
@@ -42,10 +46,22 @@ pub(crate) fn cargo_with(args: &[&str], env: &[(&str, &str)]) -> Result<()> {
     if !matches!(args.first(), Some(&"fmt")) {
         command.arg("--locked");
     }
+    if matches!(args.first(), Some(&("test" | "run" | "bench"))) && !args.contains(&"--release") {
+        command.envs(LINTING);
+    }
+    // What `cargo run` tells this program of itself would make some build scripts run again, and all that depends on them.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_this_program(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
     command.args(args.iter().skip(1)).envs(env.iter().copied());
     let status = command.status().with_context(|| format!("cannot run cargo {}", args.join(" ")))?;
     if !status.success() {
         bail!("cargo {} ended with {status}", args.join(" "));
     }
     Ok(())
+}
+
+fn is_of_this_program(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_")
+        || matches!(name, "CARGO_MANIFEST_DIR" | "CARGO_MANIFEST_PATH" | "CARGO_PRIMARY_PACKAGE")
 }

@@ -59,6 +59,9 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
         if code && lines > MAX_LINES {
             wrong.push(format!("{name} has {lines} lines; split it (at most {MAX_LINES})"));
         }
+        if names_the_store(&path, &text) {
+            wrong.push(format!("{name} names SQLite; only `log/` knows where logs are kept, ask its `Store`"));
+        }
         if path.ends_with("xtask/src/tidy.rs") {
             continue; // it names what it looks for
         }
@@ -71,6 +74,15 @@ fn check_files(wrong: &mut Vec<String>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether code of the daemon outside `log/` says where logs are kept. Tests may look into the file.
+fn names_the_store(path: &Path, text: &str) -> bool {
+    let name = path.to_string_lossy();
+    let is_meant = name.starts_with("crates/turnloom/src/") && name.ends_with(".rs");
+    let is_excepted = name.contains("/src/log/") || name.contains("/tests/") || name.ends_with("tests.rs");
+    let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    is_meant && !is_excepted && code.any(|line| line.to_lowercase().contains("sqlite"))
 }
 
 /// `/home/you` in an explanation is fine; a real path has a name behind it.
@@ -149,7 +161,21 @@ pub(crate) fn root() -> &'static Path {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_allowed, names_a_home};
+    use std::path::Path;
+
+    use super::{is_allowed, names_a_home, names_the_store};
+
+    #[test]
+    fn only_the_log_knows_where_logs_are_kept() {
+        for (path, text, wrong) in [
+            ("crates/turnloom/src/daemon.rs", "use rusqlite::Connection;", true),
+            ("crates/turnloom/src/daemon.rs", "// SQLite keeps it", false),
+            ("crates/turnloom/src/log/sqlite/mod.rs", "use rusqlite::Connection;", false),
+            ("crates/turnloom/src/reader/view/tests.rs", "rusqlite::Connection::open(path)", false),
+        ] {
+            assert_eq!(names_the_store(Path::new(path), text), wrong, "{path}: {text}");
+        }
+    }
 
     #[test]
     fn licences_are_read_as_expressions() {

@@ -20,6 +20,7 @@ enum Place {
     /// It was not in the queue yet, and may never be: most begin a turn at once.
     Elsewhere,
     Queued,
+    Held,
     Removed,
     /// In a turn, which is where it stays.
     InTurn,
@@ -30,6 +31,8 @@ enum Place {
 pub enum Loss {
     #[error("the message was taken out of the queue")]
     Removed,
+    #[error("the queue is held; the message waits until somebody lets it go on")]
+    Held,
     #[error("the session is archived; the message waits until it is not")]
     Archived,
     #[error("the session has ended; the message waits until it is resumed")]
@@ -45,12 +48,13 @@ impl Awaited {
         match &envelope.event {
             Event::UserMessage(message) if message.message_id == self.message_id => self.place = Place::InTurn,
             Event::QueueChanged(changed) => {
-                let is_there = changed.queue.iter().any(|item| item.message_id == self.message_id);
-                self.place = match self.place {
-                    Place::InTurn => Place::InTurn,
-                    _ if is_there => Place::Queued,
-                    Place::Elsewhere => Place::Elsewhere,
-                    Place::Queued | Place::Removed => Place::Removed,
+                let item = changed.queue.iter().find(|item| item.message_id == self.message_id);
+                self.place = match (self.place, item) {
+                    (Place::InTurn, _) => Place::InTurn,
+                    (_, Some(item)) if item.held.is_some() => Place::Held,
+                    (_, Some(_)) => Place::Queued,
+                    (Place::Elsewhere, None) => Place::Elsewhere,
+                    (Place::Queued | Place::Held | Place::Removed, None) => Place::Removed,
                 };
             }
             Event::SessionUpdated(updated) => self.archived = updated.archived.unwrap_or(self.archived),
@@ -69,8 +73,9 @@ impl Awaited {
     pub fn loss(&self) -> Option<Loss> {
         match self.place {
             Place::Removed => Some(Loss::Removed),
-            Place::Queued if self.archived => Some(Loss::Archived),
-            Place::Queued if self.ended => Some(Loss::Ended),
+            Place::Queued | Place::Held if self.archived => Some(Loss::Archived),
+            Place::Queued | Place::Held if self.ended => Some(Loss::Ended),
+            Place::Held => Some(Loss::Held),
             Place::Elsewhere | Place::Queued | Place::InTurn => None,
         }
     }
@@ -81,6 +86,7 @@ impl Loss {
     pub fn code(self) -> &'static str {
         match self {
             Loss::Removed => "not_queued",
+            Loss::Held => "held",
             Loss::Archived => "archived",
             Loss::Ended => "session_ended",
         }

@@ -1,18 +1,23 @@
 //! Big things. A payload over the limit leaves its event and becomes a blob, named by its content; the event keeps both ends of it and its
 //! name. Where blobs are kept is not known here.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::event::{Event, Part};
+use crate::event::{Event, Image, Large, Part};
 
 /// What an event may carry itself, unless configured otherwise.
 pub const DEFAULT_LIMIT: usize = 16 * 1024;
+
+/// The longest media type; real ones have some dozen characters.
+const MAX_TYPE_BYTES: usize = 255;
 
 /// How much of each end an event keeps of what left it.
 const END_BYTES: usize = 2 * 1024;
@@ -46,10 +51,7 @@ impl fmt::Display for BlobId {
 
 /// Bytes in lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    data_encoding::HEXLOWER.encode(bytes)
 }
 
 /// Content on its way to the store.
@@ -73,42 +75,28 @@ pub struct BlobRef {
     pub tail: String,
 }
 
-/// Moves what is over the limit out of an event, and returns it.
+/// Whether this says what kind of content something is, in a form that every header and every reader takes.
+pub fn is_media_type(text: &str) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-*".contains(&byte))
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let plain = text.len() <= MAX_TYPE_BYTES && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    plain && essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
+/// Moves what is over the limit out of an event, and returns it. What agents call things that are no text is made a media type if it is none.
 pub fn spill(event: &mut Event, limit: usize) -> Vec<Blob> {
     let mut blobs = Vec::new();
-    match event {
-        Event::ToolResult(result) => spill_text(&mut result.output, &mut result.blob, limit, &mut blobs),
-        Event::BackgroundEnded(ended) => {
-            if let Some(output) = &mut ended.output {
-                spill_text(output, &mut ended.blob, limit, &mut blobs);
-            }
-        }
-        Event::ArtifactCreated(artifact) => {
-            if let Some(content) = &mut artifact.content {
-                spill_text(content, &mut artifact.blob, limit, &mut blobs);
-            }
-        }
-        Event::ArtifactUpdated(artifact) => {
-            if let Some(content) = &mut artifact.content {
-                spill_text(content, &mut artifact.blob, limit, &mut blobs);
-            }
-        }
-        Event::ToolStart(start) => {
-            if let Some(input) = &mut start.input {
-                let whole = input.to_string();
-                if whole.len() > limit {
-                    shorten(input, limit / 4);
-                    start.blob = Some(store(whole.into_bytes(), "application/json", &mut blobs));
-                }
-            }
-        }
-        Event::UserMessage(message) => spill_parts(&mut message.content, limit, &mut blobs),
-        Event::Steer(steer) => steer.content.iter_mut().for_each(|content| spill_parts(content, limit, &mut blobs)),
-        Event::QueueChanged(queue) => {
-            queue.added.iter_mut().for_each(|added| spill_parts(&mut added.content, limit, &mut blobs));
-        }
-        _ => {}
+    if let Event::ArtifactCreated(artifact) = event {
+        mend_type(&mut artifact.media_type);
     }
+    event.each_large(&mut |part| match part {
+        Large::Text(text, reference) => spill_text(text, reference, limit, &mut blobs),
+        Large::Json(value, reference) => spill_json(value, reference, limit, &mut blobs),
+        Large::Image(image) => spill_image(image, &mut blobs),
+        Large::Part(part) => spill_part(part, limit, &mut blobs),
+    });
     blobs
 }
 
@@ -128,15 +116,53 @@ fn spill_text(text: &mut String, reference: &mut Option<BlobRef>, limit: usize, 
     *reference = Some(store(whole.into_bytes(), "text/plain; charset=utf-8", blobs));
 }
 
-fn spill_parts(parts: &mut [Part], limit: usize, blobs: &mut Vec<Blob>) {
-    for part in parts {
-        if let Part::Image { media_type: _, data, blob } = part
-            && data.as_ref().is_some_and(|data| data.len() > limit)
-        {
-            // Kept as the base64 text that came, so that it goes to an agent again unchanged.
-            *blob = data.take().map(|data| store(data.into_bytes(), "application/base64", blobs));
-        }
+fn spill_json(value: &mut Value, reference: &mut Option<BlobRef>, limit: usize, blobs: &mut Vec<Blob>) {
+    let whole = value.to_string();
+    if whole.len() > limit {
+        shorten(value, limit / 4);
+        *reference = Some(store(whole.into_bytes(), "application/json", blobs));
     }
+}
+
+fn spill_part(part: &mut Part, limit: usize, blobs: &mut Vec<Blob>) {
+    let Part::Image { media_type, data, blob } = part else { return };
+    mend_type(media_type);
+    if data.as_ref().is_some_and(|data| data.len() > limit) {
+        // Kept as the base64 text that came, so that it goes to an agent again unchanged.
+        *blob = data.take().map(|data| store(data.into_bytes(), "application/base64", blobs));
+    }
+}
+
+/// A picture is nothing to read in a log, so it always leaves its event: as the bytes that a browser draws.
+fn spill_image(image: &mut Image, blobs: &mut Vec<Blob>) {
+    mend_type(&mut image.media_type);
+    let Some(data) = image.data.take() else { return };
+    match BASE64_STANDARD.decode(data.trim()) {
+        Ok(bytes) => {
+            if let Some(media_type) = picture_type(&bytes) {
+                media_type.clone_into(&mut image.media_type);
+            }
+            // What it is called comes from outside; only a picture's name is taken over to the store.
+            let media_type = if image.media_type.starts_with("image/") { image.media_type.as_str() } else { UNKNOWN };
+            image.blob = Some(store(bytes, media_type, blobs));
+        }
+        Err(_) => image.blob = Some(store(data.into_bytes(), UNKNOWN, blobs)),
+    }
+}
+
+const UNKNOWN: &str = "application/octet-stream";
+
+fn mend_type(media_type: &mut String) {
+    if !is_media_type(media_type) {
+        UNKNOWN.clone_into(media_type);
+    }
+}
+
+/// What kind of picture this is, by its first bytes.
+pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
+    let kinds: [(&str, &[u8]); 4] =
+        [("image/png", b"\x89PNG"), ("image/jpeg", b"\xff\xd8\xff"), ("image/gif", b"GIF8"), ("image/webp", b"RIFF")];
+    kinds.into_iter().find(|(_, first)| bytes.starts_with(first)).map(|(media_type, _)| media_type)
 }
 
 fn store(content: Vec<u8>, media_type: &str, blobs: &mut Vec<Blob>) -> BlobRef {
@@ -169,3 +195,6 @@ fn ends(text: &str, bytes: usize) -> (&str, &str) {
     let tail_start = text.ceil_char_boundary(text.len().saturating_sub(bytes)).max(head_end);
     (text.get(..head_end).unwrap_or_default(), text.get(tail_start..).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,26 +5,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use crate::event::{Origin, Part, PermissionReply, QueueItem};
+use crate::blob::is_media_type;
+use crate::event::{AfterStop, Origin, Part, PermissionReply, QueueItem};
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
+use crate::nesting::MAX_DEPTH;
 use crate::shared;
 use crate::summary::AskKind;
 
-/// One wish of a client, and who the client is.
+/// One command of a client, and who the client is.
 #[derive(Debug, Clone)]
-pub struct Command {
+pub struct ClientCommand {
     pub by: String,
-    pub wish: Wish,
+    pub command: Command,
 }
 
 #[derive(Debug, Clone)]
-pub enum Wish {
+pub enum Command {
     Send {
         message: Message,
         when: When,
     },
     Stop {
         turn_id: Option<TurnId>,
+        then: AfterStop,
     },
     Answer {
         ask_id: AskId,
@@ -38,6 +41,10 @@ pub enum Wish {
         files: Files,
     },
     Compact,
+    /// End a task or a sub-agent of the background.
+    StopBackground {
+        id: String,
+    },
     Update(Update),
     Archive,
     Unarchive,
@@ -47,7 +54,18 @@ pub enum Wish {
     Reorder {
         order: Vec<MessageId>,
     },
-    /// Change the shared state by a JSON Patch. An empty one changes nothing, and so reads it.
+    /// Say other words in a message that waits. It keeps its id and its place.
+    EditQueued {
+        message_id: MessageId,
+        edit: Edit,
+    },
+    /// All that a message that waits says.
+    ReadQueued {
+        message_id: MessageId,
+    },
+    /// Let the messages that are held go on.
+    Continue,
+    /// Change the shared state by a JSON Patch.
     PatchState {
         patch: Value,
     },
@@ -94,6 +112,14 @@ pub struct Message {
     pub origin: Origin,
 }
 
+/// What becomes of what a message says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// Other words; pictures and files stay.
+    Words(String),
+    All(Vec<Part>),
+}
+
 /// What to do with a message to a session that is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -138,7 +164,16 @@ pub enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterAnswer {
     GoOn,
-    Stop,
+    Stop(AfterStop),
+}
+
+/// Refuses a picture whose kind no program could read.
+pub(crate) fn check_pictures(content: &[Part]) -> Result<(), Refusal> {
+    let broken = content.iter().find_map(|part| match part {
+        Part::Image { media_type, .. } if !is_media_type(media_type) => Some(media_type),
+        Part::Text { .. } | Part::Image { .. } | Part::File { .. } => None,
+    });
+    broken.map_or(Ok(()), |broken| Err(Refusal::Invalid(format!("`media_type`: {broken:?} is not a media type"))))
 }
 
 impl Answer {
@@ -163,7 +198,7 @@ pub struct Receipt {
     pub position: Option<u64>,
 }
 
-/// What a session says to a wish it granted, after the facts are durable.
+/// What a session answers to a command it carried out, after the facts are durable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Accepted {
@@ -173,13 +208,17 @@ pub enum Reply {
     },
     Stopped {
         stopped: bool,
+        /// How many things go on in the background: a stop ends the turn and leaves them.
+        background: usize,
     },
     Resolved {
         seq: Seq,
     },
-    /// The wish is granted; the session's state tells the rest.
+    /// The command is carried out; the session's state tells the rest.
     Done,
     Queue(Vec<QueueItem>),
+    /// What a message in the queue says.
+    Queued(Vec<Part>),
     /// The shared state, and where the log last changed it.
     State {
         state: Value,
@@ -191,7 +230,7 @@ pub enum Reply {
     },
 }
 
-/// Why a wish was not granted. Nothing was changed.
+/// Why a command was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
     #[error("a turn is running; wait for it, stop it, or send with \"when\": \"queue\"")]
@@ -218,10 +257,18 @@ pub enum Refusal {
     QueueFull(usize),
     #[error("{0}")]
     Patch(shared::Error),
+    #[error("what was sent is nested too deep; {MAX_DEPTH} levels are kept")]
+    TooDeep,
+    #[error(
+        "this session came from a file, and nobody has agreed to run its agent here; send it a message and answer what it asks"
+    )]
+    NotAgreed,
     #[error("there is no component {0:?} in this session")]
     ComponentNotFound(String),
     #[error("no call {0} waits for a client in this session")]
     CallNotFound(ToolUseId),
+    #[error("nothing called {0:?} runs in the background of this session")]
+    BackgroundNotFound(String),
 }
 
 impl Refusal {
@@ -242,11 +289,15 @@ impl Refusal {
             Refusal::Patch(shared::Error::TestFailed { .. }) => "test_failed",
             Refusal::Patch(shared::Error::DoesNotFit { .. } | shared::Error::Malformed(_)) => "invalid_patch",
             Refusal::Patch(shared::Error::TooLarge) => "state_too_large",
+            Refusal::Patch(shared::Error::TooDeep) | Refusal::TooDeep => "too_deep",
+            Refusal::NotAgreed => "not_agreed",
+            Refusal::Patch(shared::Error::TooMuch) => "patch_too_large",
             Refusal::ComponentNotFound(_) => "component_not_found",
             Refusal::CallNotFound(_) => "tool_call_not_found",
+            Refusal::BackgroundNotFound(_) => "background_not_found",
         }
     }
 }
 
-/// What became of a wish.
+/// What became of a command.
 pub type Outcome = Result<Reply, Refusal>;

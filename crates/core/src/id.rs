@@ -18,6 +18,8 @@ pub enum Error {
     Empty,
     #[error("an id has at most {MAX_ID_BYTES} bytes, this one has {0}")]
     TooLong(usize),
+    #[error("an id must not be {0:?}: in an address that means another place")]
+    Place(String),
     #[error("an id may hold letters, digits, '-', '_', '.' and ':', not {0:?}")]
     Character(char),
 }
@@ -95,6 +97,9 @@ fn check(text: &str) -> Result<(), Error> {
     }
     if text.len() > MAX_ID_BYTES {
         return Err(Error::TooLong(text.len()));
+    }
+    if matches!(text, "." | "..") {
+        return Err(Error::Place(text.to_owned()));
     }
     match text.chars().find(|c| !(c.is_ascii_alphanumeric() || "-_.:".contains(*c))) {
         Some(c) => Err(Error::Character(c)),

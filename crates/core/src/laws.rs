@@ -40,6 +40,21 @@ pub fn check<'a>(log: impl IntoIterator<Item = &'a Envelope>, ending: Ending) ->
     reader.violations
 }
 
+/// How many sub-agents may stand inside each other. Whoever is deeper belongs to its turn.
+const MAX_INSIDE: usize = 64;
+
+/// How many of what is still open a violation names.
+const MAX_NAMED: usize = 8;
+
+/// Something that was opened.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Opened {
+    Tool(ToolUseId),
+    Block(BlockId),
+    Ask(AskId),
+    Subagent(SubagentId),
+}
+
 #[derive(Default)]
 struct Reader {
     seq: Seq,
@@ -50,13 +65,18 @@ struct Reader {
     closed_blocks: BTreeSet<(Option<TurnId>, BlockId)>,
     asks: BTreeMap<AskId, Option<SubagentId>>,
     settled: BTreeSet<AskId>,
-    /// Calls that wait for a client, and their asks.
+    /// Calls that wait for a client, by their asks, and how many asks there are for each.
     client_calls: BTreeMap<AskId, ToolUseId>,
+    asks_of_call: BTreeMap<ToolUseId, usize>,
     subagents: BTreeMap<SubagentId, (bool, Option<SubagentId>)>,
     background: BTreeSet<BackgroundId>,
+    /// What was opened since the last turn ended. The rest was looked at then: a log is read once, however much stays open in the background.
+    opened: BTreeSet<Opened>,
     compacting: bool,
     messages: BTreeSet<MessageId>,
     steers: BTreeSet<MessageId>,
+    /// Messages that wait for somebody to let them go on.
+    held: BTreeSet<MessageId>,
     violations: Vec<Violation>,
 }
 
@@ -87,6 +107,17 @@ impl Reader {
             Event::UserMessage(message) => {
                 let new = self.messages.insert(message.message_id.clone());
                 self.require(new, || format!("message {} was sent twice", message.message_id));
+                let held = self.held.contains(&message.message_id);
+                self.require(!held, || format!("message {} was held and has a turn", message.message_id));
+            }
+            Event::QueueChanged(changed) => {
+                for item in &changed.queue {
+                    if item.held.is_some() {
+                        self.held.insert(item.message_id.clone());
+                    } else {
+                        self.held.remove(&item.message_id);
+                    }
+                }
             }
             Event::Steer(steer) => {
                 let in_order = match steer.state {
@@ -112,49 +143,46 @@ impl Reader {
     fn done(&mut self) {
         let was_running = self.turn.take().is_some();
         self.require(was_running, || "done without a turn".to_owned());
-        let left: Vec<String> = self.left_open_by_the_turn();
-        self.require(left.is_empty(), || format!("done with {} still open", left.join(", ")));
+        let opened = std::mem::take(&mut self.opened);
+        let left = self.left_open(opened.iter());
+        self.require(left.is_empty(), || format!("done with {} still open", named(&left)));
         let no_steers = self.steers.is_empty();
         self.require(no_steers, || "done with an undelivered steer".to_owned());
     }
 
-    fn left_open_by_the_turn(&self) -> Vec<String> {
-        let foreground = |owner: &Option<SubagentId>| !self.in_background(owner.as_ref());
-        let tools = self.tools.iter().filter(|(_, owner)| foreground(owner)).map(|(id, _)| format!("tool {id}"));
-        let blocks = self.blocks.iter().filter(|(_, owner)| foreground(owner)).map(|(id, _)| format!("block {id}"));
-        let asks = self.asks.iter().filter(|(_, owner)| foreground(owner)).map(|(id, _)| format!("ask {id}"));
-        let subagents =
-            self.subagents.keys().filter(|id| !self.in_background(Some(id))).map(|id| format!("sub-agent {id}"));
-        let compaction = self.compacting.then(|| "a compaction".to_owned());
-        tools.chain(blocks).chain(asks).chain(subagents).chain(compaction).collect()
+    /// Which of these are open and not in the background.
+    fn left_open<'a>(&self, opened: impl Iterator<Item = &'a Opened>) -> Vec<String> {
+        let left = opened.filter_map(|opened| {
+            let (owner, name) = match opened {
+                Opened::Tool(id) => (self.tools.get(id)?.as_ref(), format!("tool {id}")),
+                Opened::Block(id) => (self.blocks.get(id)?.as_ref(), format!("block {id}")),
+                Opened::Ask(id) => (self.asks.get(id)?.as_ref(), format!("ask {id}")),
+                Opened::Subagent(id) => {
+                    (self.subagents.contains_key(id).then_some(Some(id))?, format!("sub-agent {id}"))
+                }
+            };
+            (!self.in_background(owner)).then_some(name)
+        });
+        left.chain(self.compacting.then(|| "a compaction".to_owned())).collect()
     }
 
     fn in_background(&self, owner: Option<&SubagentId>) -> bool {
-        let mut owner = owner;
-        let mut steps = self.subagents.len() + 1;
-        while let Some((background, parent)) = owner.and_then(|id| self.subagents.get(id)) {
-            if *background {
-                return true;
-            }
-            owner = parent.as_ref();
-            steps -= 1;
-            if steps == 0 {
-                return false;
-            }
-        }
-        false
+        let parent = |id: &&SubagentId| self.subagents.get(*id).and_then(|(_, parent)| parent.as_ref());
+        let mut lineage = std::iter::successors(owner, parent).take(MAX_INSIDE);
+        lineage.any(|id| self.subagents.get(id).is_some_and(|(background, _)| *background))
     }
 
     fn work(&mut self, envelope: &Envelope) {
         let owner = envelope.subagent_id.clone();
         match &envelope.event {
             Event::ToolStart(start) => {
+                self.opened.insert(Opened::Tool(start.tool_use_id.clone()));
                 let new = self.tools.insert(start.tool_use_id.clone(), owner).is_none();
                 self.require(new, || format!("tool {} started twice", start.tool_use_id));
             }
             Event::ToolResult(result) => {
                 self.tools.remove(&result.tool_use_id);
-                let waits = self.client_calls.values().any(|call| *call == result.tool_use_id);
+                let waits = self.asks_of_call.contains_key(&result.tool_use_id);
                 self.require(!waits, || {
                     format!("tool {} has a result while a client is asked for it", result.tool_use_id)
                 });
@@ -170,19 +198,31 @@ impl Reader {
             Event::Interrupt(request) => {
                 self.asked(&request.interrupt_id, owner);
                 if let Some(call) = &request.tool_use_id {
+                    self.call_settled(&request.interrupt_id);
                     self.client_calls.insert(request.interrupt_id.clone(), call.clone());
+                    *self.asks_of_call.entry(call.clone()).or_default() += 1;
                 }
             }
             Event::PermissionResolved(resolved) => self.resolved(&resolved.ask_id),
             Event::QuestionResolved(resolved) => self.resolved(&resolved.ask_id),
             Event::InterruptResolved(resolved) => {
                 self.resolved(&resolved.interrupt_id);
-                self.client_calls.remove(&resolved.interrupt_id);
+                self.call_settled(&resolved.interrupt_id);
             }
             Event::SubagentStarted(started) => {
+                self.opened.insert(Opened::Subagent(started.subagent_id.clone()));
                 let subagent = (started.background == Some(true), started.parent_subagent_id.clone());
                 let new = self.subagents.insert(started.subagent_id.clone(), subagent).is_none();
                 self.require(new, || format!("sub-agent {} started twice", started.subagent_id));
+            }
+            Event::SubagentUpdated(updated) => {
+                self.opened.insert(Opened::Subagent(updated.subagent_id.clone()));
+                let known = self.subagents.get_mut(&updated.subagent_id).map(|(background, _)| {
+                    *background = updated.background.unwrap_or(*background);
+                });
+                self.require(known.is_some(), || {
+                    format!("sub-agent {} changes but never started", updated.subagent_id)
+                });
             }
             Event::SubagentEnded(ended) => {
                 let was_open = self.subagents.remove(&ended.subagent_id).is_some();
@@ -211,11 +251,13 @@ impl Reader {
             self.blocks.remove(block_id);
             self.closed_blocks.insert(key);
         } else {
+            self.opened.insert(Opened::Block(block_id.clone()));
             self.blocks.insert(block_id.clone(), envelope.subagent_id.clone());
         }
     }
 
     fn asked(&mut self, ask_id: &AskId, owner: Option<SubagentId>) {
+        self.opened.insert(Opened::Ask(ask_id.clone()));
         let new = !self.settled.contains(ask_id) && self.asks.insert(ask_id.clone(), owner).is_none();
         self.require(new, || format!("ask {ask_id} was asked twice"));
     }
@@ -226,11 +268,76 @@ impl Reader {
         self.require(was_open && first, || format!("ask {ask_id} was resolved but was not open"));
     }
 
+    /// This ask is not about a call any more.
+    fn call_settled(&mut self, ask_id: &AskId) {
+        let Some(call) = self.client_calls.remove(ask_id) else { return };
+        if let Some(asks) = self.asks_of_call.get_mut(&call) {
+            *asks -= 1;
+            if *asks == 0 {
+                self.asks_of_call.remove(&call);
+            }
+        }
+    }
+
     fn must_be_at_rest(&mut self) {
-        let mut left = self.left_open_by_the_turn();
+        let tools = self.tools.keys().cloned().map(Opened::Tool);
+        let blocks = self.blocks.keys().cloned().map(Opened::Block);
+        let open: Vec<Opened> = tools.chain(blocks).chain(self.asks.keys().cloned().map(Opened::Ask)).collect();
+        let mut left = self.left_open(open.iter());
         left.extend(self.turn.iter().map(|id| format!("turn {id}")));
         left.extend(self.subagents.keys().map(|id| format!("sub-agent {id}")));
         left.extend(self.background.iter().map(|id| format!("background {id}")));
-        self.require(left.is_empty(), || format!("at rest with {} still open", left.join(", ")));
+        self.require(left.is_empty(), || format!("at rest with {} still open", named(&left)));
+    }
+}
+
+/// The first of many names.
+fn named(names: &[String]) -> String {
+    let first = names.get(..names.len().min(MAX_NAMED)).unwrap_or_default().join(", ");
+    let more = names.len().saturating_sub(MAX_NAMED);
+    if more > 0 { format!("{first} and {more} more") } else { first }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ending, MAX_INSIDE, check};
+    use crate::event::{Done, Envelope, Event, SubagentStarted, TurnStarted};
+    use crate::id::{Seq, SessionId, SubagentId, TurnId};
+    use crate::time::Timestamp;
+
+    /// A chain of sub-agents of which only the first is in the background, then many empty turns.
+    fn chain(length: usize, turns: usize) -> Vec<Envelope> {
+        let name = |n: usize| SubagentId::trusted(format!("a{n}"));
+        let started = |n: usize| {
+            Event::from(SubagentStarted {
+                subagent_id: name(n),
+                background: (n == 0).then_some(true),
+                parent_subagent_id: (n > 0).then(|| name(n - 1)),
+                ..SubagentStarted::default()
+            })
+        };
+        let turn = |n: usize| {
+            let id = TurnId::trusted(format!("t{n}"));
+            [(Some(id.clone()), TurnStarted::default().into()), (Some(id), Done::default().into())]
+        };
+        let work = (0..length).map(|n| (None, started(n)));
+        let facts = work.chain((0..turns).flat_map(turn));
+        let envelope = |(seq, (turn_id, event))| Envelope {
+            seq: Seq(seq),
+            ts: Timestamp::from_millis(0),
+            session_id: SessionId::trusted("s"),
+            turn_id,
+            subagent_id: None,
+            event,
+        };
+        (1..).zip(facts).map(envelope).collect()
+    }
+
+    #[test]
+    fn what_stays_in_the_background_costs_later_turns_nothing() {
+        assert_eq!(check(&chain(MAX_INSIDE, 20_000), Ending::Live), []);
+        let violations = check(&chain(20_000, 20_000), Ending::Live);
+        let [deep] = violations.as_slice() else { panic!("{} violations", violations.len()) };
+        assert!(deep.law.ends_with("more still open") && deep.law.len() < 400, "{deep}");
     }
 }

@@ -5,12 +5,16 @@
 
 pub mod awaited;
 pub mod blob;
+pub mod changes;
 pub mod client_tools;
 pub mod command;
 pub mod dialect;
 pub mod event;
 pub mod id;
 pub mod laws;
+pub mod nesting;
+pub mod policy;
+pub mod projection;
 pub mod replay;
 pub mod runtime;
 pub mod session;

@@ -2,12 +2,13 @@
 //! everything else it is a fold of the log; it is kept only so that nobody has to fold a thousand logs to draw a list.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use crate::event::Part;
-use crate::id::{AskId, Seq, TurnId};
+use crate::event::{Interrupt, Part, PermissionRequest, Question, QuestionRequest};
+use crate::id::{AskId, Seq, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
 
 /// How much of a message a queue shows, and a title that nobody has chosen.
@@ -36,6 +37,8 @@ pub enum SessionStatus {
     Archived,
     /// Its last turn failed.
     Failed,
+    /// What is stored of it cannot be understood; it can be read as far as that goes, and removed.
+    Damaged,
 }
 
 impl SessionStatus {
@@ -47,6 +50,7 @@ impl SessionStatus {
             Self::Stopping => "stopping",
             Self::Archived => "archived",
             Self::Failed => "failed",
+            Self::Damaged => "damaged",
         }
     }
 }
@@ -70,12 +74,18 @@ pub struct Summary {
     pub turn: Option<TurnId>,
     pub asks: Vec<PendingAsk>,
     pub queued: usize,
+    /// How many of these wait for somebody to let them go on.
+    pub held: usize,
+    /// What nobody could answer any more, because the daemon or the agent ended; until the next turn.
+    pub lost_ask: Option<LostAsk>,
     /// What went wrong since the last turn began.
     pub problem: Option<Problem>,
     /// Somebody has set the shared state.
     pub shares_state: bool,
     /// The newest run that said so brought tools.
     pub has_run_tools: bool,
+    /// Where somebody last agreed that a session from a file may run.
+    pub agreed_at: Option<Seq>,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
 }
@@ -83,6 +93,7 @@ pub struct Summary {
 /// What went wrong with a session, as its log says it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SessionProblem")]
 pub struct Problem {
     pub code: String,
     pub message: String,
@@ -92,7 +103,7 @@ pub struct Problem {
 
 /// An ask that nobody has answered yet.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PendingAsk {
     pub ask_id: AskId,
     pub kind: AskKind,
@@ -103,14 +114,76 @@ pub struct PendingAsk {
     /// One line for a person.
     pub title: String,
     /// The request's payload, as in its event.
-    pub request: serde_json::Value,
+    #[schemars(with = "Value")]
+    pub request: AskRequest,
+    /// Who asks, when it is a sub-agent, and what it was called to do.
+    pub subagent_id: Option<SubagentId>,
+    pub subagent_name: Option<String>,
+}
+
+/// What is asked of a person. In an ask, its kind says which it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AskRequest {
+    Permission(PermissionRequest),
+    Question(QuestionRequest),
+    Interrupt(Interrupt),
+}
+
+/// An ask that ended before anybody could answer it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LostAsk {
+    pub ask_id: AskId,
+    pub kind: AskKind,
+    /// One line for a person.
+    pub title: String,
+    pub asked_at: Timestamp,
+    pub lost_at: Timestamp,
+    pub reason: String,
+}
+
+/// A request that is not what the kind of its ask says is an error.
+impl<'de> Deserialize<'de> for PendingAsk {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Stored {
+            ask_id: AskId,
+            kind: AskKind,
+            turn_id: Option<TurnId>,
+            seq: Seq,
+            asked_at: Timestamp,
+            title: String,
+            request: Value,
+            subagent_id: Option<SubagentId>,
+            subagent_name: Option<String>,
+        }
+        let Stored { ask_id, kind, turn_id, seq, asked_at, title, request, subagent_id, subagent_name } =
+            Stored::deserialize(deserializer)?;
+        let request = match kind {
+            AskKind::Permission => serde_json::from_value(request).map(AskRequest::Permission),
+            AskKind::Question => serde_json::from_value(request).map(AskRequest::Question),
+            AskKind::Interrupt => serde_json::from_value(request).map(AskRequest::Interrupt),
+        };
+        let request = request.map_err(D::Error::custom)?;
+        Ok(Self { ask_id, kind, turn_id, seq, asked_at, title, request, subagent_id, subagent_name })
+    }
 }
 
 impl PendingAsk {
     /// The call that waits, when a client has to run a tool.
     pub fn client_call(&self) -> Option<&str> {
-        let call = self.request.get("tool_use_id").and_then(serde_json::Value::as_str);
-        call.filter(|_| self.kind == AskKind::Interrupt)
+        match &self.request {
+            AskRequest::Interrupt(request) => request.tool_use_id.as_ref().map(ToolUseId::as_str),
+            AskRequest::Permission(_) | AskRequest::Question(_) => None,
+        }
+    }
+
+    /// What is asked, if it is a question.
+    pub fn questions(&self) -> &[Question] {
+        match &self.request {
+            AskRequest::Question(request) => &request.questions,
+            AskRequest::Permission(_) | AskRequest::Interrupt(_) => &[],
+        }
     }
 }
 
@@ -121,4 +194,28 @@ pub enum AskKind {
     Permission,
     Question,
     Interrupt,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_does_not_fit_its_kind_is_an_error() {
+        let ask = |kind: &str, request: &Value| {
+            let ask = json!({ "ask_id": "a", "kind": kind, "seq": 1, "asked_at": "2026-01-01T00:00:00.000Z", "title": "?", "request": request });
+            serde_json::from_value::<PendingAsk>(ask)
+        };
+        let question = json!({ "ask_id": "a", "questions": [{ "prompt": "Which?", "options": [], "multiple": false, "free_text": true }] });
+        let read = ask("question", &question).unwrap();
+        assert_eq!(read.questions().len(), 1);
+        assert_eq!(serde_json::to_value(&read).unwrap()["request"], question, "it is stored as it stands in its event");
+        for (kind, request) in
+            [("permission", &question), ("interrupt", &question), ("question", &json!({})), ("question", &json!(7))]
+        {
+            assert!(ask(kind, request).is_err(), "{kind} {request}");
+        }
+    }
 }

@@ -95,6 +95,8 @@ pub(crate) enum Ending {
     Done,
     Calls,
     MaxTokens,
+    Refusal,
+    ContextWindow,
 }
 
 pub(crate) fn plan(reply: &Reply, asked: &Asked) -> Plan {
@@ -122,6 +124,8 @@ pub(crate) fn plan(reply: &Reply, asked: &Asked) -> Plan {
         usage: spent(reply.usage, writer.said),
         ending: match reply.stop {
             Stop::MaxTokens => Ending::MaxTokens,
+            Stop::Refusal => Ending::Refusal,
+            Stop::ContextWindow => Ending::ContextWindow,
             Stop::Natural if writer.called => Ending::Calls,
             Stop::Natural => Ending::Done,
         },

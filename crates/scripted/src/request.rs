@@ -39,6 +39,8 @@ pub(crate) struct Asked {
     /// The replies that made the calls which those are the results of.
     pub(crate) after: Vec<usize>,
     pub(crate) system: String,
+    /// How much the model shall think, in its API's words.
+    pub(crate) effort: Option<String>,
     pub(crate) tools: Vec<Offered>,
     /// Where the agent works, if it says so: some tools take absolute paths only.
     pub(crate) directory: Option<String>,

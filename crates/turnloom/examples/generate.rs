@@ -13,7 +13,9 @@ fn main() -> ExitCode {
     let json = |value: &serde_json::Value| format!("{value:#}\n");
     let files = [
         ("openapi.json", json(&http::openapi())),
+        ("asyncapi.json", json(&http::asyncapi())),
         ("events.schema.json", json(&turnloom_core::event::schema())),
+        ("events.md", turnloom_core::event::samples_page()),
         ("config.schema.json", json(schemars::schema_for!(config::Config).as_value())),
         ("cli.md", cli::reference()),
     ];

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use turnloom_core::blob::{Blob, BlobId, BlobRef};
-use turnloom_core::event::{Envelope, Event, Part, Record};
+use serde_with::skip_serializing_none;
+use turnloom_core::blob::{Blob, BlobId, BlobRef, is_media_type};
+use turnloom_core::event::{Envelope, Event, Large, Part, Record, UNREADABLE};
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::laws::{self, Ending};
+use turnloom_core::nesting::{self, MAX_EVENT_DEPTH};
 use turnloom_core::session::State;
 use turnloom_core::time::Timestamp;
 
@@ -21,19 +21,33 @@ pub const FORMAT: u32 = 1;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Header {
     /// The form of the file; its name tells what the file is.
     pub turnloom_session: u32,
     pub session_id: SessionId,
     pub runtime: String,
+    /// What it was made with, as far as that means something elsewhere: never its environment, nor what it may run.
     #[serde(default)]
-    pub params: Value,
+    pub params: Params,
     pub created_at: Timestamp,
     pub head: Seq,
 }
 
+/// The parameters in a file, all there are.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    pub title: Option<String>,
+    pub cwd: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+}
+
 /// A blob in a line.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct BlobLine {
     blob: BlobId,
     media_type: String,
@@ -72,24 +86,9 @@ pub enum Error {
 
 /// The blobs that an event names.
 pub fn blobs_of(event: &Event) -> Vec<&BlobRef> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what spills is listed in `blob::spill`")]
-    match event {
-        Event::ToolStart(start) => start.blob.iter().collect(),
-        Event::ToolResult(result) => result.blob.iter().collect(),
-        Event::BackgroundEnded(ended) => ended.blob.iter().collect(),
-        Event::ArtifactCreated(artifact) => artifact.blob.iter().collect(),
-        Event::ArtifactUpdated(artifact) => artifact.blob.iter().collect(),
-        Event::UserMessage(message) => of_parts(&message.content),
-        Event::Steer(steer) => steer.content.as_deref().map(of_parts).unwrap_or_default(),
-        Event::QueueChanged(changed) => {
-            changed.added.as_ref().map(|added| of_parts(&added.content)).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn of_parts(parts: &[Part]) -> Vec<&BlobRef> {
-    parts.iter().filter_map(|part| if let Part::Image { blob, .. } = part { blob.as_ref() } else { None }).collect()
+    let mut blobs = Vec::new();
+    event.each_blob(&mut |blob| blobs.push(blob));
+    blobs
 }
 
 /// A blob as its line.
@@ -116,13 +115,28 @@ impl Archive {
                 blobs.push(decode(blob).map_err(wrong)?);
                 continue;
             }
+            if !nesting::text_fits(bytes, MAX_EVENT_DEPTH) {
+                return Err(wrong(format!("it is nested deeper than {MAX_EVENT_DEPTH} levels")));
+            }
             let envelope = Envelope::decode(bytes).map_err(|error| wrong(error.to_string()))?;
-            records.push(Record { seq: envelope.seq, json: Bytes::copy_from_slice(bytes) });
+            unsafe_to_take(&envelope.event).map_or(Ok(()), |why| Err(wrong(why)))?;
+            let envelope = in_our_words(envelope, &header.session_id);
+            records.push(envelope.encode());
             envelopes.push(envelope);
         }
         let state = check(&header, &envelopes, &blobs)?;
         Ok(Self { header, records, blobs, state })
     }
+}
+
+/// Whoever wrote the file, the log has one form: what nobody here knows of an event is left out, and each member is there once. An event of a type
+/// that is not known here is kept.
+fn in_our_words(envelope: Envelope, session_id: &SessionId) -> Envelope {
+    let event = match envelope.event {
+        Event::Unknown(_) => Event::from_value(envelope.event.kind(), &envelope.event.data()),
+        known => known,
+    };
+    Envelope { session_id: session_id.clone(), event, ..envelope }
 }
 
 fn check(header: &Header, envelopes: &[Envelope], blobs: &[Blob]) -> Result<State, Error> {
@@ -146,7 +160,65 @@ fn check(header: &Header, envelopes: &[Envelope], blobs: &[Blob]) -> Result<Stat
     if state.at_rest() { Ok(state) } else { Err(Error::NotAtRest) }
 }
 
+/// What no log of ours says, and what would reach an agent's program as something else than it looks.
+fn unsafe_to_take(event: &Event) -> Option<String> {
+    let broken = media_types_of(event).into_iter().find(|media_type| !is_media_type(media_type));
+    if let Some(media_type) = broken {
+        return Some(format!("{media_type:?} is not a media type"));
+    }
+    let must = |fits: fn(&str) -> bool, name: &str, word: Option<&str>| {
+        word.filter(|word| !fits(word)).map(|word| format!("`{name}` must not be {word:?}"))
+    };
+    match event {
+        Event::SessionReady(ready) => must(is_name, "provider_session_id", ready.provider_session_id.as_deref())
+            .or_else(|| must(is_word, "model", ready.model.as_deref()))
+            .or_else(|| must(is_word, "mode", ready.mode.as_deref())),
+        Event::ModelChanged(changed) => must(is_word, "model", Some(&changed.model)),
+        Event::ModeChanged(changed) => must(is_word, "mode", Some(&changed.mode)),
+        Event::Done(done) => must(is_name, "anchor", done.anchor.as_deref()),
+        Event::Unknown(unknown) if unknown.kind == UNREADABLE => {
+            Some("an event could not be read when it was exported".to_owned())
+        }
+        Event::Unknown(unknown) if Event::KINDS.contains(&unknown.kind.as_str()) => {
+            Some(format!("this is not what a `{}` says", unknown.kind))
+        }
+        _ => None,
+    }
+}
+
+/// Every media type that an event names.
+fn media_types_of(event: &Event) -> Vec<String> {
+    let mut found: Vec<String> = blobs_of(event).into_iter().map(|blob| blob.media_type.clone()).collect();
+    if let Event::ArtifactCreated(artifact) = event {
+        found.push(artifact.media_type.clone());
+    }
+    // A copy, because whoever visits what is large may take it.
+    event.clone().each_large(&mut |large| match large {
+        Large::Image(image) => found.push(std::mem::take(&mut image.media_type)),
+        Large::Part(Part::Image { media_type, .. }) => found.push(std::mem::take(media_type)),
+        Large::Part(Part::Text { .. } | Part::File { .. }) | Large::Text(..) | Large::Json(..) => {}
+    });
+    found
+}
+
+/// A name that a program takes for a name: no option, no path out of where it looks.
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 256
+        && !text.starts_with('-')
+        && !text.contains("..")
+        && !text.chars().any(char::is_control)
+}
+
+/// A word that is no path at all: agents look for files that are called so.
+fn is_name(text: &str) -> bool {
+    is_word(text) && !text.contains('/')
+}
+
 fn decode(line: BlobLine) -> Result<Blob, String> {
+    if !is_media_type(&line.media_type) {
+        return Err(format!("{:?} is not a media type", line.media_type));
+    }
     let content = BASE64.decode(&line.base64).map_err(|error| format!("blob {}: {error}", line.blob))?;
     if BlobId::of(&content) != line.blob {
         return Err(format!("the content of blob {} is not what its name says", line.blob));

@@ -1,27 +1,30 @@
 //! A running daemon: everything started in order, and ended in reverse.
 
 use std::fs;
-use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{Config, Durability};
-use crate::http::{self, Access, App, random_token};
-use crate::log::{self, Log, Sqlite, Tails, sqlite};
+use crate::config::{BadValue, Config};
+use crate::descriptors;
+use crate::http::{self, Access, App, Server, SignIns, random_token};
+use crate::log::{self, Log};
 use crate::metrics::Metrics;
-use crate::process::{Instance, Spawner, sweep};
+use crate::private;
+use crate::process::{Instance, Spawner, groups, sweep};
 use crate::runtime::claude::Claude;
 use crate::runtime::codex::{Codex, CodexExec};
 use crate::runtime::mock::Mock;
-use crate::runtime::{Runtimes, Workshop};
+use crate::runtime::{LaunchContext, Runtimes};
 use crate::session::{self, Sessions};
+pub use crate::token::Token;
+use crate::token::{self, BadToken};
 
 /// What a daemon is started with.
 #[derive(Debug, Clone)]
@@ -33,16 +36,6 @@ pub struct Options {
     pub program: PathBuf,
 }
 
-/// Who may call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token {
-    /// The one kept in the data directory, made at the first start.
-    Kept,
-    Given(String),
-    /// Nobody is asked; only on loopback.
-    None,
-}
-
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -50,14 +43,30 @@ pub enum Error {
     Log(#[from] log::Error),
     #[error(transparent)]
     Session(#[from] session::Error),
+    #[error("the clock of this machine stands before 1970, and dates are needed; set it, and start again")]
+    Clock,
+    #[error(transparent)]
+    Config(#[from] BadValue),
+    #[error(transparent)]
+    Token(#[from] BadToken),
     #[error("cannot listen on {address}: {cause}; choose another --port, or stop what listens there")]
     Listen { address: String, cause: std::io::Error },
-    #[error("--no-token is for loopback only, and {0} is not; leave it out, or listen on 127.0.0.1")]
+    #[error("--no-token is for loopback only, and {0}; leave it out, or listen on 127.0.0.1 without `hosts`")]
     TokenNeeded(String),
     #[error("cannot {doing} {}: {cause}", path.display())]
     File { doing: &'static str, path: PathBuf, cause: std::io::Error },
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
+}
+
+/// Why a daemon that served cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    #[error("the log failed: {0}")]
+    Log(log::Error),
+    /// Alive, but deaf: nobody would ever know.
+    #[error("the server failed and takes no connections any more")]
+    Server,
 }
 
 /// What the data directory says of the daemon that uses it, so that the command line finds it.
@@ -77,10 +86,10 @@ pub struct Daemon {
     pub recovered: usize,
     app: App,
     log: Log,
-    store: Arc<Sqlite>,
     data: PathBuf,
     closing: CancellationToken,
     tracker: TaskTracker,
+    server: Server,
 }
 
 impl Daemon {
@@ -97,27 +106,37 @@ impl Daemon {
 
     async fn open(options: Options, recovery: Recovery) -> Result<Self, Error> {
         let Options { config, data, token, program } = options;
-        let tails = Tails::default();
-        let durability = match config.durability {
-            Durability::Power => sqlite::Durability::Power,
-            Durability::Process => sqlite::Durability::Process,
-        };
-        let store = Arc::new(Sqlite::open(&data, durability, tails.clone())?);
-        let tasks = http::TaskHub::default();
-        let log = Log::new(Arc::new(http::Observed::new(Arc::clone(&store) as _, tasks.clone())), tails);
+        // What comes later must not panic over it; a clock that is set so meanwhile only costs connections.
+        if SystemTime::now() < SystemTime::UNIX_EPOCH {
+            return Err(Error::Clock);
+        }
+        config.check()?;
+        if let Token::Given(token) = &token {
+            check_token(token, &config)?;
+        }
+        if let Err(too_few) = descriptors::raise(&config) {
+            tracing::warn!("{too_few}");
+        }
+        let log = Log::open(&data, config.durability)?;
         // The directory is ours from here on.
         let token = match token {
             Token::Kept => Some(kept_token(&data)?),
             Token::Given(token) => Some(token),
             Token::None => None,
         };
+        if let Some(token) = &token {
+            check_token(token, &config)?;
+        }
         let (listener, address) = listen(&config, token.is_some()).await?;
-        let tracker = TaskTracker::new();
-        let spawner = Spawner::start(program.clone(), tracker.clone(), tokio::runtime::Handle::current())
-            .map_err(Error::Thread)?;
+        let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
+        let tasks = http::TaskHub::start(&log, &tracker, closing.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let spawner =
+            Spawner::start(program.clone(), config.control_groups, tracker.clone(), runtime).map_err(Error::Thread)?;
         sweep_previous(&data, spawner.instance())?;
+        spawner.write_groups(data.join(GROUPS)).await;
         let metrics = Arc::new(Metrics::default());
-        let workshop = Workshop {
+        let context = LaunchContext {
             spawner: spawner.clone(),
             tracker: tracker.clone(),
             max_line_bytes: config.max_line_bytes,
@@ -129,22 +148,17 @@ impl Daemon {
             Box::new(Codex::new(config.codex.clone())),
             Box::new(CodexExec::new(config.codex.clone())),
         ]);
-        let sessions = Sessions::new(log.clone(), runtimes, workshop, config.clone(), Arc::clone(&metrics));
+        let sessions = Sessions::new(log.clone(), runtimes, context, config.clone(), Arc::clone(&metrics));
         let recovered = match recovery {
             Recovery::Now => sessions.recover().await?,
             Recovery::Later => 0,
         };
-        let closing = CancellationToken::new();
-        let access = Access::new(token.as_deref(), hosts(&config, address), config.origins.clone());
-        let stored = (Arc::clone(&store), tasks);
-        let app = App::new(sessions.clone(), access, metrics, stored, spawner, &config, closing.clone());
-        let serving = app.clone();
-        tracker.spawn(async move {
-            if let Err(error) = http::serve(listener, serving, &config).await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
-        Ok(Self { address, token, sessions, recovered, app, log, store, data, closing, tracker })
+        let idle = Duration::from_hours(config.sign_in_hours.into());
+        let sign_ins = SignIns::open(data.join(SIGN_INS), idle, token.as_deref().unwrap_or_default());
+        let access = Access::new(token.as_deref(), sign_ins, &hosts(&config, address), config.origins.clone());
+        let app = App::new(sessions.clone(), access, metrics, (tasks, data.clone()), spawner, &config, closing.clone());
+        let server = Server::start(listener, app.clone(), &config);
+        Ok(Self { address, token, sessions, recovered, app, log, data, closing, tracker, server })
     }
 
     pub fn url(&self) -> String {
@@ -159,15 +173,19 @@ impl Daemon {
         }
     }
 
-    /// Resolves when the log cannot be written any more. A daemon that cannot write must not pretend.
-    pub async fn failed(&self) -> log::Error {
-        self.store.failed().await
+    /// Resolves when the log cannot be written any more, or nobody listens. Such a daemon must not pretend.
+    pub async fn failed(&self) -> Failure {
+        tokio::select! {
+            error = self.log.failed() => Failure::Log(error),
+            () = self.server.ended() => Failure::Server,
+        }
     }
 
-    /// Stops accepting, ends streams, settles sessions, closes the log.
+    /// Stops accepting, ends streams, settles sessions, closes the log. Clients that do not read their answers are not waited for.
     pub async fn stop(self) -> Result<(), Error> {
         self.closing.cancel();
         self.sessions.shut_down().await;
+        self.server.stop().await;
         self.tracker.close();
         self.tracker.wait().await;
         self.log.close().await?;
@@ -192,6 +210,8 @@ enum Recovery {
 const FOUND: &str = "daemon.json";
 const TOKEN: &str = "token";
 const INSTANCE: &str = "instance";
+const GROUPS: &str = "groups";
+const SIGN_INS: &str = "sign-ins";
 
 /// The daemon that uses a data directory, if one wrote itself down there, and its token.
 pub fn find(data: &Path) -> Option<(Found, Option<String>)> {
@@ -200,13 +220,23 @@ pub fn find(data: &Path) -> Option<(Found, Option<String>)> {
     Some((found, token))
 }
 
+fn check_token(token: &str, config: &Config) -> Result<(), BadToken> {
+    token::check(token)?;
+    if config.is_exposed() { token::check_strength(token) } else { Ok(()) }
+}
+
 async fn listen(config: &Config, has_token: bool) -> Result<(TcpListener, SocketAddr), Error> {
     let wanted = format!("{}:{}", config.host, config.port);
+    if !has_token && config.is_exposed() {
+        let names = config.hosts.join(", ");
+        let why = if names.is_empty() { format!("{wanted} is not") } else { format!("`hosts` names {names}") };
+        return Err(Error::TokenNeeded(why));
+    }
     let failed = |cause| Error::Listen { address: wanted.clone(), cause };
     let listener = TcpListener::bind(&wanted).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     if !has_token && !address.ip().is_loopback() {
-        return Err(Error::TokenNeeded(address.to_string()));
+        return Err(Error::TokenNeeded(format!("{address} is not")));
     }
     Ok((listener, address))
 }
@@ -223,6 +253,8 @@ fn hosts(config: &Config, address: SocketAddr) -> Vec<String> {
 
 fn kept_token(data: &Path) -> Result<String, Error> {
     let path = data.join(TOKEN);
+    // Somebody may have put it there with an editor.
+    private::tighten(&path).map_err(|cause| Error::File { doing: "close to others", path: path.clone(), cause })?;
     match fs::read_to_string(&path) {
         Ok(token) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
         Ok(_) => make_token(&path),
@@ -240,6 +272,7 @@ fn make_token(path: &Path) -> Result<String, Error> {
 /// Ends what a daemon before us left running, and writes down who we are for the one after us.
 fn sweep_previous(data: &Path, instance: &Instance) -> Result<(), Error> {
     let path = data.join(INSTANCE);
+    groups::end_previous(&data.join(GROUPS));
     if let Ok(previous) = fs::read_to_string(&path) {
         let swept = sweep::sweep_daemon(&Instance::trusted(previous.trim()));
         tracing::debug!(?swept, "swept what an earlier daemon left");
@@ -247,13 +280,6 @@ fn sweep_previous(data: &Path, instance: &Instance) -> Result<(), Error> {
     write_private(&path, instance.as_str().as_bytes())
 }
 
-/// For the owner's eyes only, and never half written.
 fn write_private(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let fresh = path.with_extension("new");
-    let write = || {
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-        file.write_all(content)?;
-        fs::rename(&fresh, path)
-    };
-    write().map_err(|cause| Error::File { doing: "write", path: path.to_owned(), cause })
+    private::replace(path, content).map_err(|cause| Error::File { doing: "write", path: path.to_owned(), cause })
 }

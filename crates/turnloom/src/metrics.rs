@@ -1,7 +1,6 @@
 //! What the daemon counts, for Prometheus.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Instant;
 
 use prometheus_client::encoding::text::encode;
@@ -15,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use turnloom_core::event::Outcome;
 
-use crate::log::sqlite::Stats;
+use crate::log::Stats;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabel {
@@ -26,6 +25,8 @@ struct OutcomeLabel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema, EncodeLabelValue)]
 #[serde(rename_all = "snake_case")]
 pub enum PageStep {
+    /// From the person's act to their message on the page.
+    SubmitToShown,
     SentToAccepted,
     AcceptedToFirstEvent,
     FirstEventToFirstStatus,
@@ -34,6 +35,8 @@ pub enum PageStep {
     /// How long the oldest change waited for a frame.
     BacklogAge,
     OpenToShell,
+    /// Until what happens in the session is heard.
+    OpenToLive,
     OpenToMessages,
     OpenToIdle,
 }
@@ -51,8 +54,10 @@ pub struct Metrics {
     turn_seconds: Histogram,
     /// Lines of agents that could not be read.
     pub unparsed: Counter,
-    /// Connections that follow events now.
+    /// Streams that are followed now.
     pub followers: Gauge,
+    /// Open connections of the `WebSocket` kind. One may carry many that follow.
+    pub sockets: Gauge,
     /// How far behind the head a follower was when it was written to.
     pub follower_lag: Histogram,
     page: Family<StepLabel, Histogram>,
@@ -69,6 +74,7 @@ impl Default for Metrics {
             turn_seconds: Histogram::new(exponential_buckets(0.05, 3.0, 10)),
             unparsed: Counter::default(),
             followers: Gauge::default(),
+            sockets: Gauge::default(),
             follower_lag: Histogram::new(exponential_buckets(1.0, 4.0, 10)),
             page: Family::new_with_constructor(|| Histogram::new(exponential_buckets(1.0, 2.5, 10))),
             sessions_awake: Gauge::default(),
@@ -79,7 +85,8 @@ impl Default for Metrics {
         registry.register("turns_ended", "Turns that ended, by outcome", metrics.turns_ended.clone());
         registry.register("turn_seconds", "How long turns took", metrics.turn_seconds.clone());
         registry.register("agent_unparsed", "Lines of agents that could not be read", metrics.unparsed.clone());
-        registry.register("followers", "Connections that follow events now", metrics.followers.clone());
+        registry.register("followers", "Streams that are followed now", metrics.followers.clone());
+        registry.register("sockets", "WebSockets that are open", metrics.sockets.clone());
         registry.register(
             "follower_lag_events",
             "How many events behind the head a follower was when written to",
@@ -112,7 +119,7 @@ impl Metrics {
     }
 
     /// The exposition text. The log keeps its own counts; they are written beside ours.
-    pub fn render(&self, log: &Arc<Stats>, pending: usize) -> String {
+    pub fn render(&self, log: &Stats, pending: usize) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &self.registry);

@@ -15,19 +15,19 @@ const QUERIES = ['ListQuery', 'RemoveQuery', 'EventsQuery', 'ViewQuery', 'Stream
 
 const HEADER = '// Made by `npm run generate` from docs/reference. Do not edit.\n\n'
 
-/** The schemas that our routes lead to. The routes themselves are in `client.ts`, where one can read them. */
-function ownSchemas(document) {
+/** The schemas that our routes and the stream of a view lead to. The routes themselves are in `client.ts`, where one can read them. */
+function ownSchemas(document, streams) {
   const schemas = {}
   const visit = (value) => {
     for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
       if (name in schemas) continue
-      schemas[name] = document.components.schemas[name]
+      schemas[name] = document.components.schemas[name] ?? streams.components.schemas[name]
       visit(schemas[name])
     }
   }
   visit(Object.entries(document.paths).filter(([path]) => isOurs(path)))
   // Queries are written out in the routes, and have their schemas beside them.
-  visit(QUERIES.map((name) => ({ $ref: `#/components/schemas/${name}` })))
+  visit([...QUERIES, 'ViewOps'].map((name) => ({ $ref: `#/components/schemas/${name}` })))
   return asDocument(Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
@@ -48,14 +48,13 @@ const asDocument = (schemas) => ({
 
 const read = async (name) => JSON.parse(await readFile(new URL(name, REFERENCE), 'utf8'))
 const made = {
-  'api.ts': ownSchemas(await read('openapi.json')),
+  'api.ts': ownSchemas(await read('openapi.json'), await read('asyncapi.json')),
   'events.ts': eventSchemas(await read('events.schema.json')),
 }
 
 const stale = []
 for (const [name, document] of Object.entries(made)) {
-  // What has a default may be left out of a request.
-  const text = HEADER + astToString(await openapiTS(document, { defaultNonNullable: false }))
+  const text = HEADER + astToString(await openapiTS(document))
   const place = new URL(name, GENERATED)
   if (!process.argv.includes('--check')) await writeFile(place, text)
   else if ((await readFile(place, 'utf8').catch(() => '')) !== text) stale.push(name)

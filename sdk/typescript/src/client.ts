@@ -1,16 +1,23 @@
 // Every call a program makes. Not here: how a request is made, and how a stream comes back.
 
 import { streamEvents, streamTurn, type StreamEventsOptions, type StreamTurnOptions } from './events.js'
-import { Requester, type CallOptions, type ClientOptions, type Request } from './request.js'
+import type { StreamOptions } from './follow.js'
+import { streamAsks, streamSessions, type StreamSessionsOptions } from './lists.js'
+import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
+import { Streams, pathOf as of } from './streams.js'
+import { streamTasks, type Task, type TaskEvent } from './tasks.js'
 import type * as Types from './types.js'
 import { streamView, type StreamViewOptions } from './view/stream.js'
-import type { View } from './view/types.js'
+import type { Part, View } from './view/types.js'
+import { streamWire, type StreamWireOptions, type WireLine } from './wire.js'
 
 export class Turnloom {
   readonly #requester: Requester
+  readonly #streams: Streams
 
   constructor(options: ClientOptions = {}) {
     this.#requester = new Requester(options)
+    this.#streams = new Streams(this.#requester)
   }
 
   /** Whether the daemon is up; needs no token. */
@@ -41,6 +48,11 @@ export class Turnloom {
   /** Newest activity first. `next_cursor` of one answer is the `cursor` of the next. */
   listSessions(query: Types.ListSessions = {}, options?: CallOptions): Promise<Types.SessionList> {
     return this.#get('/api/sessions', query, options)
+  }
+
+  /** The list of sessions, each time it has changed: newest activity first, a new list each time. */
+  streamSessions(options: StreamSessionsOptions = {}): AsyncGenerator<Types.SessionList, void, undefined> {
+    return streamSessions(this.#streams, options)
   }
 
   getSession(id: string, options?: CallOptions): Promise<Types.Session> {
@@ -90,9 +102,23 @@ export class Turnloom {
     return this.#send('POST', of(id, 'message'), asSend(message), options)
   }
 
-  /** Resolves when the turn is settled; `false` when none ran. */
-  async stop(id: string, body: { turn_id?: string } = {}, options?: CallOptions): Promise<boolean> {
+  /** Resolves when the turn is settled; `false` when none ran. `then: 'hold'` keeps what waits in the queue until `continueQueue`. */
+  async stop(
+    id: string,
+    body: { turn_id?: string; then?: 'hold' | 'continue' } = {},
+    options?: CallOptions,
+  ): Promise<boolean> {
     return (await this.#send<{ stopped: boolean }>('POST', of(id, 'stop'), body, options)).stopped
+  }
+
+  /** Ends one task or sub-agent of the background. Resolves when the agent was told; the log says when it has ended. */
+  async stopBackground(id: string, backgroundId: string, options?: CallOptions): Promise<void> {
+    await this.#send('POST', `${of(id, 'background', backgroundId)}/stop`, undefined, options)
+  }
+
+  /** Lets the messages that are held go on. */
+  async continueQueue(id: string, options?: CallOptions): Promise<Types.QueueItem[]> {
+    return (await this.#send<Queue>('POST', of(id, 'continue'), undefined, options)).queue
   }
 
   async getQueue(id: string, options?: CallOptions): Promise<Types.QueueItem[]> {
@@ -104,8 +130,58 @@ export class Turnloom {
     return (await this.#send<Queue>('PATCH', of(id, 'queue'), { order }, options)).queue
   }
 
+  /** All that a message that waits says. */
+  getQueued(id: string, messageId: string, options?: CallOptions): Promise<{ message_id: string; content: Part[] }> {
+    return this.#get(of(id, 'queue', messageId), {}, options)
+  }
+
+  /** Other words for a message that waits; it keeps its place, its pictures and its files. */
+  async editQueued(id: string, messageId: string, message: string, options?: CallOptions): Promise<Types.QueueItem[]> {
+    return (await this.#send<Queue>('PATCH', of(id, 'queue', messageId), { message }, options)).queue
+  }
+
   async removeFromQueue(id: string, messageId: string, options?: CallOptions): Promise<Types.QueueItem[]> {
     return (await this.#send<Queue>('DELETE', of(id, 'queue', messageId), undefined, options)).queue
+  }
+
+  /** A session as a file: everything that was said, and what belongs to it. */
+  exportSession(id: string, options?: CallOptions): Promise<Blob> {
+    return this.#requester.blob(of(id, 'export'), options)
+  }
+
+  /** Adds a session from such a file, under its own id or another. */
+  importSession(
+    file: Blob | string,
+    query: { session_id?: string } = {},
+    options?: CallOptions,
+  ): Promise<Types.Session> {
+    return this.#requester.json('/api/sessions/import', { ...options, method: 'POST', query, file })
+  }
+
+  /** What the session and its agent write to each other, from now on. */
+  streamWire(id: string, options: StreamWireOptions = {}): AsyncGenerator<WireLine, void, undefined> {
+    return streamWire(this.#requester, id, options)
+  }
+
+  /** The turns that run, over all sessions, oldest first. */
+  async listTasks(options?: CallOptions): Promise<Task[]> {
+    return (await this.#get<{ tasks: Task[] }>('/api/tasks/active', {}, options)).tasks
+  }
+
+  /** The turns of all sessions: what starts, goes on and ends. */
+  streamTasks(options: StreamOptions = {}): AsyncGenerator<TaskEvent, void, undefined> {
+    return streamTasks(this.#streams, options)
+  }
+
+  /** What became of a turn, and whether it is alive. One that ended long ago is found with its session's id. */
+  getRun(turnId: string, query: { session_id?: string } = {}, options?: CallOptions): Promise<Types.RunStatus> {
+    return this.#get(`/api/agent-runs/${encodeURIComponent(turnId)}/status`, query, options)
+  }
+
+  /** Stops a turn; one that is dead by force. */
+  cancelRun(turnId: string, query: { session_id?: string } = {}, options?: CallOptions): Promise<Types.Cancelled> {
+    const path = `/api/agent-runs/${encodeURIComponent(turnId)}/cancel`
+    return this.#requester.json(path, { ...options, method: 'POST', query })
   }
 
   /** A page of the log. */
@@ -122,7 +198,7 @@ export class Turnloom {
     id: string,
     options: StreamEventsOptions<T> = {},
   ): AsyncGenerator<Types.EventOf<T>, void, undefined> {
-    return streamEvents(this.#requester, of(id), options)
+    return streamEvents(this.#streams, id, options)
   }
 
   /** Sends a message and gives the events of its turn, until `done`. Leaving the loop does not stop the turn. */
@@ -131,7 +207,7 @@ export class Turnloom {
     message: Message,
     options: StreamTurnOptions = {},
   ): AsyncGenerator<Types.SessionEvent, void, undefined> {
-    return streamTurn(this.#requester, of(id), asSend(message), options)
+    return streamTurn(this.#streams, id, asSend(message), options)
   }
 
   /** The conversation as people read it. `before` of one answer leads to older messages. */
@@ -139,14 +215,24 @@ export class Turnloom {
     return this.#get(of(id, 'view'), query, options)
   }
 
-  /** The conversation as people read it, each time it has changed: always the same object, changed in place. */
+  /** The files that the session has changed, the newest change first, with what is different now. */
+  async getFiles(id: string, query: { path?: string } = {}, options?: CallOptions): Promise<Types.FileChange[]> {
+    return (await this.#get<{ files: Types.FileChange[] }>(of(id, 'files'), query, options)).files
+  }
+
+  /** The conversation as people read it, each time it has changed: always the same object, changed in place, unless `copies` are wanted. */
   streamView(id: string, options: StreamViewOptions = {}): AsyncGenerator<View, void, undefined> {
-    return streamView(this.#requester, of(id), options)
+    return streamView(this.#streams, id, options)
   }
 
   /** What waits for a person, over all sessions, oldest first. */
   async listAsks(options?: CallOptions): Promise<Types.Ask[]> {
     return (await this.#get<{ asks: Types.Ask[] }>('/api/asks', {}, options)).asks
+  }
+
+  /** What waits for a person, each time it has changed. */
+  streamAsks(options: StreamOptions = {}): AsyncGenerator<Types.Ask[], void, undefined> {
+    return streamAsks(this.#streams, options)
   }
 
   replyPermission(id: string, askId: string, answer: Permission, options?: CallOptions): Promise<Types.Resolved> {
@@ -197,14 +283,62 @@ export class Turnloom {
     return this.#send('POST', `${of(id, 'components', componentId)}/callback`, action, options)
   }
 
-  /** What was too large for its event. */
-  async getBlob(blobId: string, options?: CallOptions): Promise<Blob> {
-    return (await this.#requester.open(blob(blobId), { ...options, accept: '*/*' })).blob()
+  /** The address of a page of the log, for other programs; they need the token. */
+  eventsUrl(id: string, query: { after?: number; limit?: number } = {}): string {
+    return this.#requester.address(of(id, 'events'), query)
+  }
+
+  /** What was too large for its event, or some bytes of it. */
+  getBlob(blobId: string, options?: CallOptions & { range?: ByteRange }): Promise<Blob> {
+    return this.#requester.blob(blob(blobId), options)
+  }
+
+  /** The address of the same, for links and pictures of a page that is signed in; others use `getPictureUrl`. */
+  blobUrl(blobId: string): string {
+    return this.#requester.address(blob(blobId))
   }
 
   /** The same as a picture that a page can show. Pictures are kept as the base64 that came. */
-  async getPicture(blobId: string, options?: CallOptions): Promise<Blob> {
-    return (await this.#requester.open(blob(blobId), { ...options, accept: 'image/*' })).blob()
+  getPicture(blobId: string, options?: CallOptions): Promise<Blob> {
+    return this.#requester.blob(blob(blobId), { ...options, accept: 'image/*' })
+  }
+
+  /** An address for `<img src>`: it needs no token and works for some minutes, for whoever has it. */
+  async getPictureUrl(blobId: string, options?: CallOptions): Promise<string> {
+    return (await this.getPictureLink(blobId, options)).url
+  }
+
+  /** The same address, and how many milliseconds it works. */
+  async getPictureLink(blobId: string, options?: CallOptions): Promise<{ url: string; expiresInMs: number }> {
+    type Link = { path: string; expires_in: number }
+    const link = await this.#send<Link>('POST', `${blob(blobId)}/link`, undefined, options)
+    return { url: this.#requester.address(link.path), expiresInMs: link.expires_in * 1_000 }
+  }
+
+  /** An address that signs a browser in, once and soon. */
+  async makeLoginLink(options?: CallOptions): Promise<string> {
+    const { path } = await this.#send<{ path: string }>('POST', '/api/login-links', {}, options)
+    return this.#requester.address(path)
+  }
+
+  /** The browsers that are signed in, last seen first. */
+  async listSignIns(options?: CallOptions): Promise<Types.SignIn[]> {
+    return (await this.#get<{ sign_ins: Types.SignIn[] }>('/api/sign-ins', {}, options)).sign_ins
+  }
+
+  /** Signs a browser out; `current` is the one that asks. What it has open is closed. */
+  endSignIn(signInId: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', `/api/sign-ins/${encodeURIComponent(signInId)}`, undefined, options)
+  }
+
+  /** Signs every browser out. */
+  endAllSignIns(options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', '/api/sign-ins', undefined, options)
+  }
+
+  /** Tells what a page has measured, for the daemon's metrics. */
+  reportTimings(timings: Types.PageTiming[], options?: CallOptions): Promise<void> {
+    return this.#send('POST', '/api/timings', { timings }, options)
   }
 
   #get<T>(path: string, query: NonNullable<Request['query']>, options?: CallOptions): Promise<T> {
@@ -228,7 +362,3 @@ interface Queue {
 const asSend = (message: Message): Types.SendMessage => (typeof message === 'string' ? { message } : message)
 
 const blob = (id: string) => `/api/blobs/${encodeURIComponent(id)}`
-
-function of(id: string, ...rest: string[]): string {
-  return ['/api/sessions', ...[id, ...rest].map(encodeURIComponent)].join('/')
-}

@@ -22,10 +22,36 @@ export class TurnloomError extends Error {
     this.problem = problem
   }
 
+  /** What to do about it, where that is known: mostly what to write into the daemon's `config.toml`. */
+  get hint(): string | undefined {
+    return typeof this.problem['fix'] === 'string' ? this.problem['fix'] : HINTS[this.code]
+  }
+
   /** Whether the same request may be granted a little later. */
   get isTransient(): boolean {
     return this.code === UNREACHABLE || this.status >= 500 || this.status === 429 || this.status === 408
   }
+}
+
+const HINTS: Record<string, string | undefined> = {
+  foreign_origin:
+    'Add the address of the page to `origins` in the config.toml of the daemon, as the browser writes it, and restart the daemon.',
+  foreign_host:
+    'Add the name that you call the daemon by, with its port, to `hosts` in its config.toml, and restart it.',
+  unauthorized:
+    'The token is in the file `token` of the data directory. A page that the daemon served is signed in by `turnloom open`.',
+  upgrade_required: 'A proxy on the way has to pass on the headers `Connection` and `Upgrade`.',
+  [UNREACHABLE]: 'Start the daemon with `turnloom up`, or look whether the address is right.',
+}
+
+/** The daemon is there, but what it answered was kept from this page. */
+export function foreignOrigin(origin: string): TurnloomError {
+  const fix = `Add "${origin}" to \`origins\` in the config.toml of the daemon, and restart the daemon.`
+  return new TurnloomError(0, {
+    code: 'foreign_origin',
+    detail: `pages of ${origin} may not call this daemon; ${fix}`,
+    fix,
+  })
 }
 
 export function unreachable(cause: unknown): TurnloomError {

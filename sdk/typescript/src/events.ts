@@ -3,8 +3,8 @@
 import { TurnloomError } from './error.js'
 import { follow, type StreamOptions } from './follow.js'
 import { newId } from './id.js'
-import type { Requester } from './request.js'
-import type { ServerEvent } from './sse.js'
+import type { StreamEvent } from './feed.js'
+import type { Streams } from './streams.js'
 import type { EventOf, EventType, Receipt, SendMessage, SessionEvent } from './types.js'
 
 export interface StreamEventsOptions<T extends EventType = EventType> extends StreamOptions {
@@ -19,16 +19,14 @@ export interface StreamTurnOptions extends StreamOptions {
   onAccepted?: ((receipt: Receipt) => void) | undefined
 }
 
-const SSE = 'text/event-stream'
-
 export async function* streamEvents<T extends EventType>(
-  requester: Requester,
+  streams: Streams,
   session: string,
   { after = 0, types, ...options }: StreamEventsOptions<T>,
 ): AsyncGenerator<EventOf<T>, void, undefined> {
   let position = after
   const open = (signal: AbortSignal) =>
-    requester.open(`${session}/events`, { query: { after: position, types }, accept: SSE, signal })
+    streams.open({ stream: 'events', session, fields: { after: position, types: types?.join(',') } }, signal)
   for await (const frames of follow(open, options)) {
     for (const event of facts(frames, position)) {
       position = event.seq
@@ -41,7 +39,7 @@ export async function* streamEvents<T extends EventType>(
 
 /** Sends a message and gives the events of its turn, until `done`. Throws when the turn will not come. */
 export async function* streamTurn(
-  requester: Requester,
+  streams: Streams,
   session: string,
   send: SendMessage,
   { onAccepted, ...options }: StreamTurnOptions,
@@ -53,13 +51,13 @@ export async function* streamTurn(
   let accepted = false
   const open = (signal: AbortSignal) =>
     position === 0
-      ? requester.open(`${session}/turn`, { method: 'POST', body, accept: SSE, signal })
-      : requester.open(`${session}/events`, { query: { after: position }, accept: SSE, signal })
+      ? streams.open({ stream: 'turn', session, fields: body }, signal)
+      : streams.open({ stream: 'events', session, fields: { after: position } }, signal)
   for await (const frames of follow(open, options)) {
-    const receipt = frames.find((frame) => frame.event === 'accepted')
+    const receipt = frames.find((frame) => frame.name === 'accepted')
     if (receipt && !accepted) {
       accepted = true
-      onAccepted?.(JSON.parse(receipt.data) as Receipt)
+      onAccepted?.(receipt.data as Receipt)
     }
     for (const event of facts(frames, position)) {
       position = event.seq
@@ -70,8 +68,8 @@ export async function* streamTurn(
       options.signal?.throwIfAborted()
       if (event.type === 'done') return
     }
-    const problem = frames.find((frame) => frame.event === 'problem')
-    if (problem) refuse(JSON.parse(problem.data) as TurnloomError['problem'])
+    const problem = frames.find((frame) => frame.name === 'problem')
+    if (problem) refuse(problem.data as TurnloomError['problem'])
   }
 }
 
@@ -84,9 +82,9 @@ function refuse(problem: TurnloomError['problem']): void {
 const NO_FACTS = ['accepted', 'heartbeat', 'problem']
 
 /** The frames that are events of the log, without those that are known. */
-function facts(frames: ServerEvent[], position: number): SessionEvent[] {
+function facts(frames: StreamEvent[], position: number): SessionEvent[] {
   return frames
-    .filter(({ event }) => !NO_FACTS.includes(event))
-    .map(({ data }) => JSON.parse(data) as SessionEvent)
+    .filter(({ name }) => !NO_FACTS.includes(name))
+    .map(({ data }) => data as SessionEvent)
     .filter(({ seq }) => seq > position)
 }

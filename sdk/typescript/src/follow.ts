@@ -1,8 +1,8 @@
-// Follows a stream of server-sent events over as many connections as it takes. Not here: what the events mean, and where to go on.
+// Follows a stream over as many connections as it takes. Not here: what carries it, what the events mean, and where to go on.
 
-import { TurnloomError, notTurnloom, unreachable } from './error.js'
-import { createParser, type ServerEvent } from './sse.js'
-import { onWake } from './wake.js'
+import { TurnloomError, unreachable } from './error.js'
+import type { Open, StreamEvent } from './feed.js'
+import { onHidden, onWake, untilVisible } from './wake.js'
 
 /** How a stream comes back after its connection was lost, in milliseconds. */
 export interface Reconnect {
@@ -18,14 +18,24 @@ export type Connection =
   | { state: 'live' }
   /** Tried again in `delay` ms. There is no `error` when the connection was ended in order. */
   | { state: 'waiting'; attempt: number; delay: number; error?: TurnloomError }
+  /** Nobody looks at the page; it goes on when somebody does. */
+  | { state: 'resting' }
 
 export interface StreamOptions {
   /** Ends the stream: the iteration is rejected with the signal's reason. Leaving the loop ends it too. */
   signal?: AbortSignal | undefined
   reconnect?: Reconnect | undefined
+  /**
+   * What a page does that nobody has looked at for half a minute: `rest` gives its connection back until somebody does.
+   * A number says after how many milliseconds. Views rest if nothing is said, other streams go on.
+   */
+  whileHidden?: 'follow' | 'rest' | number | undefined
   /** Told of every change of the connection. */
   onConnection?: ((connection: Connection) => void) | undefined
 }
+
+/** Looking away for a moment costs nothing. */
+const REST_AFTER = 30_000
 
 const DEFAULTS: Required<Reconnect> = { firstDelay: 250, longestDelay: 15_000, silence: 38_000 }
 
@@ -34,16 +44,17 @@ const DEFAULTS: Required<Reconnect> = { firstDelay: 250, longestDelay: 15_000, s
  * Ends only by the signal, by leaving the loop, or with the error of a refusal that will not change.
  */
 export async function* follow(
-  open: (signal: AbortSignal) => Promise<Response>,
-  { signal, reconnect, onConnection }: StreamOptions,
-): AsyncGenerator<ServerEvent[], never, undefined> {
+  open: Open,
+  { signal, reconnect, whileHidden, onConnection }: StreamOptions,
+): AsyncGenerator<StreamEvent[], never, undefined> {
   const { firstDelay, longestDelay, silence } = { ...DEFAULTS, ...reconnect }
+  const restAfter = whileHidden === 'rest' ? REST_AFTER : typeof whileHidden === 'number' ? whileHidden : Infinity
   let attempt = 0
   for (;;) {
     onConnection?.({ state: 'connecting' })
     let error: TurnloomError | undefined
     try {
-      for await (const events of connection(open, silence, signal)) {
+      for await (const events of connection(open, silence, restAfter, signal)) {
         if (events === OPENED) {
           onConnection?.({ state: 'live' })
           continue
@@ -54,6 +65,11 @@ export async function* follow(
       }
     } catch (failure) {
       signal?.throwIfAborted()
+      if (failure === RESTING) {
+        onConnection?.({ state: 'resting' })
+        await untilVisible(signal)
+        continue
+      }
       if (!(failure instanceof TurnloomError) || !failure.isTransient) throw failure
       error = failure
     }
@@ -67,55 +83,48 @@ export async function* follow(
   }
 }
 
-const OPENED: ServerEvent[] = []
+const OPENED: StreamEvent[] = []
+const RESTING = new Error('nobody looks at this page')
 
 /** One connection, from opening, which it says first, to its end. */
 async function* connection(
-  open: (signal: AbortSignal) => Promise<Response>,
+  open: Open,
   silence: number,
+  restAfter: number,
   signal: AbortSignal | undefined,
-): AsyncGenerator<ServerEvent[], void, undefined> {
+): AsyncGenerator<StreamEvent[], void, undefined> {
   const ending = new AbortController()
   const abort = () => ending.abort(signal?.reason)
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort)
+  const unwatch = onHidden(restAfter, () => ending.abort(RESTING))
   /** Waits for the other side, but not for ever. */
   const inTime = async <T>(answer: Promise<T>): Promise<T> => {
     const watchdog = setTimeout(() => ending.abort(unreachable(`silent for ${silence} ms`)), silence)
     return answer.finally(() => clearTimeout(watchdog))
   }
   try {
-    const response = await inTime(open(ending.signal))
-    const reader = streamOf(response).getReader()
-    // Also for a `fetch` that leaves the signal alone.
-    ending.signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
+    const feed = await inTime(open(ending.signal))
     yield OPENED
-    const decoder = new TextDecoder()
-    const parse = createParser()
     for (;;) {
-      const { done, value } = await inTime(reader.read()).catch((error: unknown) => {
-        ending.signal.throwIfAborted()
-        throw unreachable(error)
-      })
+      const events = await inTime(feed.next())
       ending.signal.throwIfAborted()
-      if (done) return
-      const events = parse(decoder.decode(value, { stream: true }))
+      if (!events) return
       if (events.length > 0) yield events
     }
+  } catch (error) {
+    // What made it end counts, not how the end showed.
+    ending.signal.throwIfAborted()
+    throw error
   } finally {
     signal?.removeEventListener('abort', abort)
+    unwatch()
     ending.abort()
   }
 }
 
-function streamOf(response: Response): ReadableStream<Uint8Array> {
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-  if (!isStream || !response.body) throw notTurnloom(response)
-  return response.body
-}
-
 /** Waits, unless there is a reason to try at once. */
-function pause(delay: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(delay: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)

@@ -1,6 +1,6 @@
 // One request: its address, its headers, and what becomes of an answer that is none. Not here: which routes there are.
 
-import { notTurnloom, refusal, unreachable } from './error.js'
+import { foreignOrigin, notTurnloom, refusal, unreachable, type TurnloomError } from './error.js'
 
 export interface ClientOptions {
   /** Where the daemon is. An empty text is where the page came from. */
@@ -9,8 +9,22 @@ export interface ClientOptions {
   token?: string | (() => string | Promise<string>)
   /** Who asks: the log uses this name in `by`. */
   client?: string
-  /** Used instead of the global `fetch`. */
+  /** Used instead of the global `fetch`; streams are then server-sent events. */
   fetch?: typeof fetch
+  /**
+   * How streams come. A page uses one WebSocket for all of them, because a browser allows few connections; everybody else has server-sent events.
+   * Where WebSockets do not get through, they are server-sent events after all.
+   */
+  streams?: 'websocket' | 'sse'
+  /**
+   * Where streams are server-sent events, the lists of sessions and asks are asked for again after so many milliseconds, instead of followed: each
+   * would hold one of the few connections that a browser allows.
+   */
+  pollLists?: number
+  /** Starts a worker that runs `turnloom/worker`: then all pages of a browser share one WebSocket, where there are such workers. */
+  worker?: () => SharedWorker
+  /** Told whenever the daemon answers 401, to a call or to a stream: the token is wrong, or this browser is not signed in any more. */
+  onUnauthorized?: (error: TurnloomError) => void
 }
 
 export interface CallOptions {
@@ -22,46 +36,69 @@ export interface Request extends CallOptions {
   method?: string
   query?: Record<string, unknown>
   body?: unknown
+  /** A body that is not JSON. */
+  file?: Blob | string
   accept?: string
+  /** Only these bytes of the answer. */
+  range?: ByteRange | undefined
+}
+
+/** Bytes of something large: from `start` to before `end`. */
+export interface ByteRange {
+  start: number
+  end: number
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:7171'
 
 export class Requester {
   readonly #url: string
-  readonly #options: ClientOptions
+  readonly options: ClientOptions
 
   constructor(options: ClientOptions) {
     this.#url = (options.url ?? DEFAULT_URL).replace(/\/+$/, '')
-    this.#options = options
+    this.options = options
+  }
+
+  address(path: string, query?: Request['query']): string {
+    return this.#url + path + queryText(query)
+  }
+
+  async token(): Promise<string | undefined> {
+    const { token } = this.options
+    return typeof token === 'function' ? token() : token
   }
 
   /** A response that grants what was asked for. */
-  async open(path: string, { method = 'GET', query, body, accept, signal }: Request = {}): Promise<Response> {
+  async open(path: string, request: Request = {}): Promise<Response> {
+    const { method = 'GET', query, body, file, accept, range, signal } = request
     signal?.throwIfAborted()
     const headers: Record<string, string> = { accept: accept ?? 'application/json' }
-    const { token, client } = this.#options
-    const secret = typeof token === 'function' ? await token() : token
+    const { client } = this.options
+    const secret = await this.token()
     if (secret !== undefined) headers['authorization'] = `Bearer ${secret}`
+    // A page that is signed in proves that it is one of the daemon's own, where the browser does not say so itself.
+    else headers['turnloom-page'] = '1'
     if (client !== undefined) headers['turnloom-client'] = client
     if (body !== undefined) headers['content-type'] = 'application/json'
-    const ask = this.#options.fetch ?? fetch
-    const init = { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null }
-    const response = await ask(this.#url + path + queryText(query), init).catch((error: unknown) => {
+    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
+    const ask = this.options.fetch ?? fetch
+    const content = file ?? (body === undefined ? null : JSON.stringify(body))
+    const init = { method, headers, body: content, signal: signal ?? null }
+    const response = await ask(this.address(path, query), init).catch(async (error: unknown) => {
       signal?.throwIfAborted()
-      throw unreachable(error)
+      throw (await this.#refusedOrigin()) ?? unreachable(error)
     })
-    if (!response.ok) throw await refusal(response)
-    return response
+    if (response.ok) return response
+    const error = await refusal(response)
+    if (error.status === 401) this.options.onUnauthorized?.(error)
+    throw error
   }
 
   /** The JSON that a request is answered with; nothing when the answer is empty. */
   async json<T>(path: string, request?: Request): Promise<T> {
     const response = await this.open(path, request)
-    const text = await response.text().catch((error: unknown) => {
-      request?.signal?.throwIfAborted()
-      throw unreachable(error)
-    })
+    const text = await arrived(response.text(), request)
     if (text === '') return undefined as T
     try {
       return JSON.parse(text) as T
@@ -69,6 +106,33 @@ export class Requester {
       throw notTurnloom(response)
     }
   }
+
+  /** The bytes that a request is answered with, whatever they are unless `accept` says so. */
+  async blob(path: string, request?: Request): Promise<Blob> {
+    const response = await this.open(path, { accept: '*/*', ...request })
+    return arrived(response.blob(), request)
+  }
+
+  /**
+   * A browser does not let a page read why it was refused: it is told of a network that failed. But whether anybody is there can be found out.
+   */
+  async #refusedOrigin(): Promise<TurnloomError | undefined> {
+    const page = typeof document === 'undefined' ? undefined : globalThis.location
+    if (!page || this.options.fetch || new URL(this.address('/'), page.href).origin === page.origin) return undefined
+    const isThere = await fetch(this.address('/health'), { mode: 'no-cors' }).then(
+      () => true,
+      () => false,
+    )
+    return isThere ? foreignOrigin(page.origin) : undefined
+  }
+}
+
+/** An answer that has begun may still get lost on its way. */
+function arrived<T>(body: Promise<T>, request: Request | undefined): Promise<T> {
+  return body.catch((error: unknown) => {
+    request?.signal?.throwIfAborted()
+    throw unreachable(error)
+  })
 }
 
 function queryText(query: Record<string, unknown> = {}): string {

@@ -1,5 +1,8 @@
 // Reads server-sent events from a response body. Not here: when to connect.
 
+import { notTurnloom, unreachable } from './error.js'
+import type { Feed, StreamEvent } from './feed.js'
+
 export interface ServerEvent {
   event: string
   id: string
@@ -32,5 +35,32 @@ export function createParser(): (piece: string) => ServerEvent[] {
       else if (field === 'id') id = value
     }
     return complete
+  }
+}
+
+/** A response that streams, as a feed. */
+export function feedOf(response: Response, signal: AbortSignal): Feed {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+  if (!isStream || !response.body) throw notTurnloom(response)
+  const reader = response.body.getReader()
+  // Also for a `fetch` that leaves the signal alone.
+  signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
+  const decoder = new TextDecoder()
+  const parse = createParser()
+  const read = ({ event, id, data }: ServerEvent): StreamEvent => {
+    try {
+      return { name: event, data: JSON.parse(data) as unknown, position: id === '' ? undefined : Number(id) }
+    } catch {
+      throw notTurnloom(response)
+    }
+  }
+  return {
+    async next() {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        signal.throwIfAborted()
+        throw unreachable(error)
+      })
+      return done ? undefined : parse(decoder.decode(value, { stream: true })).map(read)
+    },
   }
 }

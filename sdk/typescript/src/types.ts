@@ -13,16 +13,23 @@ type WithTools<T, K extends keyof T> = Omit<T, K> & { [P in K]?: T[K] & { client
 
 export type Agent = Schemas['AgentInfo']
 export type Ask = Schemas['SessionAsk']
+export type AskKind = Schemas['AskKind']
+export type Cancelled = Schemas['Cancelled']
 export type Capabilities = Schemas['Capabilities']
 export type ComponentAction = Schemas['ComponentAction']
 export type Conversation = Schemas['Conversation']
 export type CreateSession = WithTools<Given<Schemas['Create']>, 'params'>
+/** A file that a session has changed, with what is different now. */
+export type FileChange = Schemas['ChangedFile']
 export type ForkSession = Given<Schemas['Fork']>
 export type Health = Schemas['Health']
 export type ListSessions = Given<Schemas['ListQuery']>
+export type LostAsk = Schemas['LostAsk']
 export type MessageContent = Schemas['MessageContent']
 export type MessagePart = Schemas['InputPart']
 export type Noted = Schemas['Noted']
+/** How long one step took between a person and the agent, as a page measured it. */
+export type PageTiming = Schemas['Timing']
 export type PermissionAnswer = Given<Schemas['Permission']>
 export type PermissionReply = Schemas['PermissionReply']
 export type ProblemDocument = Schemas['Problem']
@@ -30,11 +37,16 @@ export type QueueItem = Schemas['QueueItem']
 export type Receipt = Schemas['Receipt']
 export type Resolved = Schemas['Resolved']
 export type RollbackSession = Given<Schemas['Rollback']>
+export type RunStatus = Schemas['RunStatus']
 export type SendMessage = Given<Schemas['Send']>
 export type Session = Schemas['SessionView']
 export type SessionList = Schemas['SessionList']
 export type SessionStatus = Schemas['SessionStatus']
+/** A parameter of a runtime, and what it takes. */
+export type Setting = Schemas['Setting']
 export type SharedState = Schemas['SharedState']
+/** A browser that is signed in. */
+export type SignIn = Schemas['SignIn']
 export type ToolResult = Schemas['ToolResult']
 export type UpdateSession = WithTools<Given<Schemas['Update']>, 'settings'>
 export type ViewQuery = Given<Schemas['ViewQuery']>
@@ -67,5 +79,7 @@ export interface EventPage<T extends EventType = EventType> {
   events: EventOf<T>[]
   /** The newest position in the log. */
   head: number
+  /** The `after` of the next page. With a filter a page may be empty and not the last. */
+  next: number
   has_more: boolean
 }

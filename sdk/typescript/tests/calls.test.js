@@ -96,7 +96,8 @@ test('pages of the log and of the view', async () => {
   const id = await the.session()
   const events = await turn(id, 'echo page')
   const page = await client.getEvents(id, { after: events[0].seq - 1, limit: 3 })
-  assert.deepEqual(page, { events: events.slice(0, 3), head: events.at(-1).seq, has_more: true })
+  const next = events[2].seq
+  assert.deepEqual(page, { events: events.slice(0, 3), head: events.at(-1).seq, next, has_more: true })
   const { events: some } = await client.getEvents(id, { types: ['user_message', 'done'] })
   assert.deepEqual(
     some.map(({ type }) => type),
@@ -117,7 +118,23 @@ test('pages of the log and of the view', async () => {
 test('what is too large for an event', async () => {
   const id = await the.session()
   const result = (await turn(id, 'big 100000')).find(({ type }) => type === 'tool_result')
-  assert.equal((await the.client.getBlob(result.data.blob.id)).size, 100_000)
+  const { id: blob, tail } = result.data.blob
+  assert.equal((await the.client.getBlob(blob)).size, 100_000)
+  const range = { start: 100_000 - tail.length, end: 100_000 }
+  assert.equal(await (await the.client.getBlob(blob, { range })).text(), tail)
+  const headers = { authorization: `Bearer ${the.daemon.token}` }
+  assert.equal((await (await fetch(the.client.blobUrl(blob), { headers })).text()).length, 100_000)
+  const log = await (await fetch(the.client.eventsUrl(id, { after: 2, limit: 1 }), { headers })).json()
+  assert.deepEqual(
+    log.events.map(({ seq }) => seq),
+    [3],
+  )
+  await assert.rejects(the.client.getBlob('nothing'), { code: 'blob_not_found', status: 404 })
+})
+
+test('what a page has measured is in the metrics', async () => {
+  assert.equal(await the.client.reportTimings([{ step: 'open_to_shell', ms: 12.5 }]), undefined)
+  await assert.rejects(the.client.reportTimings([{ step: 'open_to_nowhere', ms: 1 }]), { status: 400 })
 })
 
 test('a picture that was sent can be shown', async () => {
@@ -131,6 +148,41 @@ test('a picture that was sent can be shown', async () => {
     assert.deepEqual([shown.type, Buffer.from(await shown.arrayBuffer()).equals(bytes)], ['image/png', true])
     assert.equal(await (await the.client.getBlob(blob.id)).text(), picture.data)
   }
+})
+
+test('files that were changed, with what is different now', async () => {
+  const id = await the.session()
+  await turn(id, 'tool')
+  const [file] = await the.client.getFiles(id)
+  assert.ok(file.added > 0 && file.diff.includes('+') && file.exact, JSON.stringify(file))
+  assert.deepEqual(await the.client.getFiles(id, { path: file.path }), [file])
+  assert.deepEqual(await the.client.getFiles(id, { path: 'nowhere' }), [])
+})
+
+test('one task of the background is ended', async () => {
+  const { client } = the
+  const id = await the.session()
+  await turn(id, 'background forever')
+  const [task] = (await client.getView(id)).background
+  assert.equal(await client.stopBackground(id, task.background_id), undefined)
+  await eventually('it has ended', async () => (await client.getView(id)).background.length === 0)
+  await assert.rejects(client.stopBackground(id, task.background_id), { status: 404 })
+})
+
+test('browsers are signed in, listed and signed out', async () => {
+  const { client } = the
+  const visit = async (browser) =>
+    fetch(await client.makeLoginLink(), { redirect: 'manual', headers: { 'user-agent': browser } })
+  for (const browser of ['Loom/1', 'Loom/2', 'Loom/3']) assert.equal((await visit(browser)).status, 303)
+  const names = async () => (await client.listSignIns()).map(({ browser }) => browser).sort()
+  assert.deepEqual(await names(), ['Loom/1', 'Loom/2', 'Loom/3'])
+  const second = (await client.listSignIns()).find(({ browser }) => browser === 'Loom/2')
+  assert.equal(second.current, false)
+  assert.equal(await client.endSignIn(second.id), undefined)
+  assert.deepEqual(await names(), ['Loom/1', 'Loom/3'])
+  await assert.rejects(client.endSignIn(second.id), { code: 'sign_in_not_found', status: 404 })
+  await client.endAllSignIns()
+  assert.deepEqual(await names(), [])
 })
 
 test('conversations of an agent that has none', async () => {

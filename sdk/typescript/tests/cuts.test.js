@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { Turnloom } from 'turnloom'
 
-import { CuttingProxy, QUICK, answer, fixture } from './support.js'
+import { CuttingProxy, QUICK, answer, asStreamed, fixture } from './support.js'
 
 const the = fixture()
 
@@ -87,6 +87,6 @@ test('a view', async (t) => {
     if (view.messages.at(-1)?.outcome) break
   }
   await turn
-  assert.deepEqual(held, await the.client.getView(id))
+  assert.deepEqual(held, asStreamed(await the.client.getView(id)))
   assert.ok(proxy.connections > 10, `only ${proxy.connections} connections`)
 })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { QUICK, eventually, fixture } from './support.js'
+import { QUICK, asStreamed, eventually, fixture } from './support.js'
 
 const the = fixture()
 const options = { reconnect: QUICK }
@@ -38,7 +38,7 @@ test('a daemon is killed and comes back: the streams go on, and the turn has end
     seen.turn,
     events.filter(({ turn_id }) => turn_id === seen.turn[0].turn_id),
   )
-  assert.deepEqual(seen.view, await client.getView(id))
+  assert.deepEqual(seen.view, asStreamed(await client.getView(id)))
 })
 
 test('a stream ends by its signal, with the reason, and the turn goes on', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Turnloom, TurnloomError } from 'turnloom'
+import { Turnloom, TurnloomError, UNREACHABLE, newId } from 'turnloom'
 
 const SSE = { headers: { 'content-type': 'text/event-stream' } }
 const event = (seq) => `id: ${seq}\nevent: delta\ndata: {"seq":${seq},"type":"delta"}\n\n`
@@ -150,6 +150,39 @@ describe('a stream', () => {
     })
   }
 
+  test('gives its connection back while nobody looks, and goes on from where it was', async (t) => {
+    const page = Object.assign(new EventTarget(), { visibilityState: 'visible' })
+    globalThis.document = page
+    t.after(() => delete globalThis.document)
+    const look = (state) => {
+      page.visibilityState = state
+      page.dispatchEvent(new Event('visibilitychange'))
+    }
+    const signals = []
+    const { asked, client } = clientOf([
+      (init) => open(event(1), (signals.push(init.signal), init)),
+      (init) => open(event(2), (signals.push(init.signal), init)),
+    ])
+    const told = []
+    const stream = client.streamEvents('s', { whileHidden: 20, onConnection: ({ state }) => told.push(state) })
+    await stream.next()
+    // A moment is not long enough.
+    look('hidden')
+    look('visible')
+    const next = stream.next()
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    assert.equal(signals[0].aborted, false)
+    look('hidden')
+    while (told.at(-1) !== 'resting') await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.ok(signals[0].aborted)
+    assert.equal(asked.length, 1)
+    look('visible')
+    assert.equal((await next).value.seq, 2)
+    assert.match(asked[1].url, /after=1$/)
+    assert.deepEqual(told, ['connecting', 'live', 'resting', 'connecting', 'live'])
+    await stream.return()
+  })
+
   test('closes its connection when the loop is left', async () => {
     let signal
     const { client } = clientOf([(init) => open(event(1), ({ signal } = init))])
@@ -180,6 +213,48 @@ describe('a stream', () => {
   }
 })
 
+describe('a view', () => {
+  const frame = (name, seq, data) => `id: ${seq}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+  const snapshot = (seq, title) => frame('snapshot', seq, { seq, session: { title }, messages: [] })
+  const titled = (seq, title) => ({ seq, ops: [{ op: 'set', path: [], fields: { session: { title } } }] })
+  const changes = (seq, title) => frame('ops', seq, titled(seq, title))
+
+  test('is held as its user wants it, and tells what changes before it does', async () => {
+    const { client } = clientOf([(init) => open([snapshot(3, 'Silk'), changes(4, 'Weld')], init)])
+    const told = []
+    let held
+    const stream = client.streamView('s', {
+      hold: (view) => (held = new Proxy(view, {})),
+      onChanges: (ops) => told.push([held.session.title, ops]),
+    })
+    for await (const view of stream) {
+      assert.equal(view, held)
+      if (view.seq === 4) break
+    }
+    assert.deepEqual([held.seq, held.session.title], [4, 'Weld'])
+    assert.deepEqual(told, [['Silk', titled(4, 'Weld').ops]])
+  })
+
+  test('tells that its connection lives', async () => {
+    const heads = []
+    const { client } = clientOf([(init) => open(['event: heartbeat\ndata: {"head":9}\n\n', snapshot(9, 'Silk')], init)])
+    const stream = client.streamView('s', { onHeartbeat: (head) => heads.push(head) })
+    await stream.next()
+    await stream.return()
+    assert.deepEqual(heads, [9])
+  })
+
+  test('goes on from one that is held already', async () => {
+    const held = { seq: 3, session: { title: 'Silk' }, messages: [] }
+    const { asked, client } = clientOf([(init) => open(changes(4, 'Weld'), init)])
+    const stream = client.streamView('s', { view: held })
+    assert.equal((await stream.next()).value, held)
+    assert.equal(held.session.title, 'Weld')
+    assert.match(asked[0].url, /after=3$/)
+    await stream.return()
+  })
+})
+
 describe('a request', () => {
   test('carries who asks, and a token that may change', async () => {
     let made = 0
@@ -201,7 +276,7 @@ describe('a request', () => {
     const { asked, client } = clientOf([() => Response.json({ agents: [] })], { url: '' })
     assert.deepEqual(await client.listAgents(), [])
     assert.equal(asked[0].url, '/api/agents')
-    assert.deepEqual(asked[0].init.headers, { accept: 'application/json' })
+    assert.deepEqual(asked[0].init.headers, { accept: 'application/json', 'turnloom-page': '1' })
   })
 
   test('is an error with a word when nobody answers, or somebody else', async () => {
@@ -211,4 +286,44 @@ describe('a request', () => {
     assert.deepEqual([error.code, error.status, error.cause.message], ['unreachable', 0, 'fetch failed'])
     await assert.rejects(client.health(), { code: 'unknown', status: 502, isTransient: true })
   })
+
+  test('is unreachable too when its answer is lost on the way', async () => {
+    const lost = () => {
+      const body = new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) })
+      return new Response(body)
+    }
+    const { client } = clientOf([lost, lost])
+    await assert.rejects(client.health(), { code: UNREACHABLE, status: 0 })
+    await assert.rejects(client.getBlob('b'), { code: UNREACHABLE, status: 0 })
+  })
+
+  test('that is not authorized is told, whether it is a call or a stream', async () => {
+    const told = []
+    const onUnauthorized = ({ code }) => told.push(code)
+    const answers = [problem(401, 'unauthorized'), problem(404, 'session_not_found'), problem(401, 'unauthorized')]
+    const { client } = clientOf(answers, { onUnauthorized })
+    await assert.rejects(client.listAgents(), { status: 401 })
+    await assert.rejects(client.getSession('s'), { status: 404 })
+    assert.deepEqual(told, ['unauthorized'])
+    await assert.rejects(client.streamView('s').next(), { status: 401 })
+    assert.deepEqual(told, ['unauthorized', 'unauthorized'])
+  })
+
+  test('asks for some bytes only', async () => {
+    const { asked, client } = clientOf([() => new Response('three', { status: 206 })])
+    assert.equal(await (await client.getBlob('b', { range: { start: 5, end: 10 } })).text(), 'three')
+    assert.equal(asked[0].init.headers.range, 'bytes=5-9')
+  })
+})
+
+test('addresses for others', () => {
+  const { client } = clientOf([])
+  assert.equal(client.blobUrl('a/b'), 'http://loom/api/blobs/a%2Fb')
+  assert.equal(client.eventsUrl('s', { after: 4 }), 'http://loom/api/sessions/s/events?after=4')
+  assert.equal(new Turnloom({ url: '' }).blobUrl('b'), '/api/blobs/b')
+})
+
+test('ids are fresh', () => {
+  assert.match(newId(), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+  assert.notEqual(newId(), newId())
 })

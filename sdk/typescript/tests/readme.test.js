@@ -37,6 +37,16 @@ test('the example runs', async (t) => {
 
 test('the example has the right types', async (t) => {
   const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom']
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom',
+  ]
   await run(process.execPath, [compiler, ...options, await example(t, 'mts')])
 })

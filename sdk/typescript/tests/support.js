@@ -1,11 +1,12 @@
-// What the tests against the real daemon share. The daemon itself is started as in the tests of other clients.
+// What the tests against the real daemon share.
 
+import assert from 'node:assert/strict'
 import { createServer, request } from 'node:http'
 import { after, before } from 'node:test'
 
-import { Turnloom } from 'turnloom'
+import { contentOf, Turnloom } from 'turnloom'
 
-import { Daemon, eventually } from '../../../tests/clients/support.js'
+import { Daemon, eventually } from '../../../tests/support/daemon.js'
 
 export { eventually }
 
@@ -83,4 +84,13 @@ export class CuttingProxy {
     this.server.closeAllConnections()
     await new Promise((resolve) => this.server.close(resolve))
   }
+}
+
+/** A view as streams have it: without what the blocks say already, which is compared with what the SDK makes of them. */
+export function asStreamed(view) {
+  for (const message of view.messages) {
+    assert.equal(contentOf(message), message.content)
+    delete message.content
+  }
+  return view
 }

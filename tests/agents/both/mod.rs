@@ -2,6 +2,7 @@
 
 mod asks;
 mod failures;
+mod guide;
 mod history;
 mod stopping;
 mod talking;

@@ -28,6 +28,39 @@ fn errors_of_the_model_have_codes_of_their_own() {
 }
 
 #[test]
+fn an_answer_that_does_not_come_to_its_end_says_why() {
+    for (stop, code) in
+        [("refusal", "refused_by_policy"), ("max_tokens", "output_limit"), ("context_window", "context_too_long")]
+    {
+        let script = format!("[[reply]]\nalways = true\nstop = \"{stop}\"\nstep = [{{ text = \"half\" }}]");
+        let (place, id) = session(&script);
+        place.turn(&id, "go").failed(code);
+        place.end();
+    }
+}
+
+#[test]
+fn a_compaction_that_fails_is_a_turn_that_fails() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        when = { kind = "compact" }
+        always = true
+        step = [{ error = { status = 400, message = "not today" } }]
+        [[reply]]
+        always = true
+        step = [{ text = "Yes." }]
+        "#,
+    );
+    place.turn(&id, "one").completed();
+    place.turn(&id, "two").completed();
+    let turn = place.turn(&id, "/compact").failed("compaction_failed");
+    assert_eq!(turn.only("compaction_start")["trigger"], "manual");
+    assert_eq!(turn.only("compaction_end")["failed"], true);
+    place.end();
+}
+
+#[test]
 fn a_broken_stream_is_begun_anew_and_nothing_is_doubled() {
     let (place, id) = session(
         r#"
@@ -73,7 +106,7 @@ fn nothing_listens_where_the_model_should_be() {
 #[test]
 fn the_working_directory_is_gone() {
     let (place, id) = session("[[reply]]\nalways = true\nstep = [{ text = \"Hi.\" }]");
-    std::fs::remove_dir(place.dir()).unwrap();
+    std::fs::remove_dir_all(place.dir()).unwrap();
     place.turn(&id, "hello").failed("cwd_unusable");
     std::fs::create_dir(place.dir()).unwrap();
     place.turn(&id, "hello").completed();
@@ -81,8 +114,8 @@ fn the_working_directory_is_gone() {
 }
 
 #[test]
-fn nothing_of_the_users_own_settings_leaks_in() {
-    let (place, id) = session(
+fn nothing_of_the_users_own_settings_leaks_in_where_that_is_not_wanted() {
+    let mut place = Place::claude(
         r#"
         [[reply]]
         name = "touch"
@@ -94,6 +127,7 @@ fn nothing_of_the_users_own_settings_leaks_in() {
         step = [{ text = "Hm." }]
         "#,
     );
+    let id = place.session("claude", json!({ "setting_sources": "" }));
     let settings = place.home.path().join(".claude");
     std::fs::create_dir_all(&settings).unwrap();
     std::fs::write(settings.join("settings.json"), r#"{ "permissions": { "allow": ["Bash"] } }"#).unwrap();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{free, session};
 use crate::place::Place;
+use crate::support::eventually;
 
 const RUN: &str = r#"
     [[reply]]
@@ -101,6 +102,88 @@ fn a_command_that_was_allowed_outlives_its_turn() {
     outlives_its_turn(place, &id, &turn);
 }
 
+#[test]
+fn one_command_in_the_background_is_stopped_and_the_rest_goes_on() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "serve"
+        when = { user = "serve it" }
+        always = true
+        step = [{ tool = { name = "exec_command", input = { cmd = "echo $$ >> pids; while [ ! -e end ]; do sleep 0.1; done; echo down", yield_time_ms = 300 } } }]
+        [[reply]]
+        when = { after = "serve" }
+        always = true
+        step = [{ text = "It runs." }]
+        "#,
+    );
+    assert_eq!(place.agent_info("codex")["capabilities"]["stop_background"], true);
+    let started =
+        |turn: crate::place::Turn| turn.only("background_started")["background_id"].as_str().unwrap().to_owned();
+    let one = started(place.turn(&id, "serve it").completed());
+    let other = started(place.turn(&id, "serve it again").completed());
+    let pids = place.file("pids").unwrap();
+    let runs = |line: usize| std::path::Path::new("/proc").join(pids.lines().nth(line).unwrap()).exists();
+    assert!(runs(0) && runs(1));
+    let path = |task: &str| format!("/api/sessions/{id}/background/{task}/stop");
+    assert_eq!(place.client().post(&path(&one), &json!({})).json(), json!({ "stopping": true }));
+    let ended = place.until(&id, "its end", |event| event["type"] == "background_ended");
+    assert_eq!(
+        (&ended["data"]["background_id"], &ended["data"]["status"]),
+        (&json!(one), &json!("interrupted")),
+        "{ended}"
+    );
+    eventually("the command is gone", || (!runs(0)).then_some(()));
+    assert!(runs(1), "nobody wanted to stop the other one");
+    place.client().post(&path(&one), &json!({})).is_problem(404, "background_not_found");
+    std::fs::write(place.dir().join("end"), "").unwrap();
+    let is_other =
+        |event: &Value| event["type"] == "background_ended" && event["data"]["background_id"] == other.as_str();
+    assert_eq!(place.until(&id, "the end of the other one", is_other)["data"]["status"], "completed");
+    place.end();
+}
+
+/// Models of the newer kind call their tools in a script.
+const SCRIPTED_CALLS: &str = r#"
+    [[reply]]
+    name = "three"
+    when = { user = "all three" }
+    step = [{ tool = { name = "exec", input = "await Promise.all([0, 1, 2].map(i => tools.exec_command({ cmd: `touch made${i}.txt` })));" } }]
+    [[reply]]
+    when = { after = "three" }
+    step = [{ text = "That was it." }]
+    [[reply]]
+    when = { user = "hello" }
+    step = [{ text = "Hello." }]
+"#;
+
+#[test]
+fn what_is_dropped_with_a_rejected_call_does_not_stay_in_the_background() {
+    let mut place = Place::codex(SCRIPTED_CALLS);
+    let mut params = free("untrusted");
+    params["model"] = "gpt-6.1-sol".into();
+    let id = place.session("codex", params);
+    place.say(&id, "all three");
+    let asks = eventually("three asks", || {
+        let asks = place.client().get("/api/asks").json();
+        Some(asks["asks"].as_array()?.clone()).filter(|asks| asks.len() == 3)
+    });
+    // The first no ends the script, and what is allowed after that is not run.
+    for (ask, reply) in asks.iter().zip(["reject", "once", "once"]) {
+        let path = format!("/api/sessions/{id}/permissions/{}", ask["ask_id"].as_str().unwrap());
+        place.client().post(&path, &json!({ "reply": reply }));
+    }
+    let turn = place.until_idle(&id).completed();
+    assert!(turn.of_kind("background_started").is_empty(), "{turn:?}");
+    let starts = turn.tools().into_iter().filter(|tool| *tool == "Bash").count();
+    assert_eq!((starts, turn.of_kind("tool_result").len()), (3, turn.tools().len()), "each has its end: {turn:?}");
+    let failed = turn.of_kind("tool_result").into_iter().filter(|event| event["data"]["is_error"] == true).count();
+    assert!(failed >= 3, "{turn:?}");
+    assert!((0..3).all(|number| place.file(&format!("made{number}.txt")).is_none()));
+    assert_eq!(place.turn(&id, "hello").completed().text(), "Hello.");
+    place.end();
+}
+
 const DYE: &str = r#"
     [[reply]]
     name = "edit"
@@ -133,6 +216,18 @@ fn a_patch_is_shown_and_allowed() {
     let diffs = turn.of_kind("diff_updated");
     assert_eq!(diffs.len(), 1, "the same diff is not told twice: {diffs:#?}");
     assert!(diffs[0]["data"]["files"][0]["path"].as_str().unwrap().ends_with("cloth.txt"));
+    place.end();
+}
+
+#[test]
+fn a_patch_that_does_not_fit_is_told() {
+    let (place, id) = session(DYE);
+    std::fs::write(place.dir().join("cloth.txt"), "weft\nwarp\n").unwrap();
+    let turn = place.turn(&id, "dye it").completed();
+    assert_eq!(turn.tools(), ["Edit"]);
+    let result = turn.only("tool_result");
+    assert_eq!(result["is_error"], true);
+    assert!(result["output"].as_str().unwrap().contains("verification failed"), "{result}");
     place.end();
 }
 
@@ -178,7 +273,7 @@ fn the_hosts_own_tool_asks_in_every_mode() {
     place.end();
 }
 
-/// A whole MCP server with three tools: one that only reads, one that changes something, one that asks a person.
+/// A whole MCP server: a tool that only reads, one that changes something, one that asks a person, one that shows a picture.
 const LOOM_SERVER: &str = r#"#!/bin/sh
 say() { printf '%s\n' "$1"; }
 text() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$2\"}]}}"; }
@@ -189,8 +284,10 @@ while read -r line; do
     *'"method":"initialize"'*)
         say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"loom\",\"version\":\"1.0.0\"}}}" ;;
     *'"method":"tools/list"'*)
-        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[$(tool look true false),$(tool cut false true),$(tool measure true false)]}}" ;;
+        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[$(tool look true false),$(tool cut false true),$(tool measure true false),$(tool show true false)]}}" ;;
     *'"method":"tools/call"'*'"name":"look"'* | *'"name":"look"'*'"method":"tools/call"'*) text "$id" "three threads" ;;
+    *'"method":"tools/call"'*'"name":"show"'* | *'"name":"show"'*'"method":"tools/call"'*)
+        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"here\"},{\"type\":\"image\",\"data\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\",\"mimeType\":\"image/png\"}]}}" ;;
     *'"method":"tools/call"'*'"name":"cut"'* | *'"name":"cut"'*'"method":"tools/call"'*) text "$id" "cut" ;;
     *'"method":"tools/call"'*'"name":"measure"'* | *'"name":"measure"'*'"method":"tools/call"'*)
         call=$id
@@ -233,6 +330,20 @@ fn a_tool_of_an_mcp_server_that_only_reads() {
         assert_eq!(turn.tools(), ["mcp__loom__look"], "{runtime}");
         assert!(turn.only("tool_result")["output"].to_string().contains("three threads"), "{turn:?}");
         assert!(turn.text().contains("three threads"));
+        place.end();
+    }
+}
+
+#[test]
+fn a_picture_of_an_mcp_server_is_kept() {
+    for (runtime, params) in [("codex", free("on-request")), ("codex-exec", json!({ "sandbox": "danger-full-access" }))]
+    {
+        let (place, id) = with_loom_server_in(runtime, params, &call("show"));
+        let turn = place.turn(&id, "use it").completed();
+        let result = turn.only("tool_result");
+        assert_eq!(result["output"], "here\n[image]", "{runtime}");
+        let blob = result["images"][0]["blob"]["id"].as_str().expect("a picture");
+        assert_eq!(place.client().get(&format!("/api/blobs/{blob}")).header("content-type"), Some("image/png"));
         place.end();
     }
 }

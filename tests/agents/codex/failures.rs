@@ -26,6 +26,38 @@ fn errors_of_the_model_have_codes_of_their_own() {
 }
 
 #[test]
+fn an_answer_that_is_too_long_has_a_code_of_its_own() {
+    for (runtime, params) in [("codex", free("never")), ("codex-exec", serde_json::json!({}))] {
+        let mut place =
+            Place::codex("[[reply]]\nalways = true\nstop = \"max_tokens\"\nstep = [{ text = \"It is a long\" }]");
+        let id = place.session(runtime, params);
+        place.turn(&id, "tell me").failed("output_limit");
+        place.end();
+    }
+}
+
+#[test]
+fn a_compaction_that_fails_says_so() {
+    let mut place = Place::codex_with(
+        r#"
+        [[reply]]
+        when = { kind = "compact" }
+        always = true
+        step = [{ error = { status = 400, message = "no" } }]
+        [[reply]]
+        always = true
+        step = [{ text = "Yes." }]
+        "#,
+        "stream_max_retries = 1",
+    );
+    let id = place.session("codex", free("never"));
+    place.turn(&id, "are you there").completed();
+    place.turn(&id, "/compact").failed("compaction_failed");
+    place.turn(&id, "and now").completed();
+    place.end();
+}
+
+#[test]
 fn a_retry_that_works_is_no_error() {
     let mut place = Place::codex_with(
         r#"

@@ -14,7 +14,7 @@ fn it_talks_works_asks_goes_back_and_remembers() {
         [[reply]]
         name = "run"
         when = { user = "run it" }
-        step = [{ run = "touch made.txt && echo made" }]
+        step = [{ run = "touch made.txt && echo made; sleep 0.5; echo again" }]
         [[reply]]
         when = { after = "run" }
         step = [{ text = "That was it." }]
@@ -31,7 +31,7 @@ fn it_talks_works_asks_goes_back_and_remembers() {
     let ask = place.ask(&id);
     place.permit(&id, &ask, &json!({ "reply": "once" }));
     let turn = place.until_idle(&id).completed();
-    assert_eq!(turn.only("tool_result")["output"], "made\n");
+    assert_eq!(turn.only("tool_result")["output"], "made\nagain\n", "nothing of it is lost");
     place.turn(&id, "forget the weft").completed();
     let roll = |place: &Place| {
         let rolled = place.client().post(&format!("/api/sessions/{id}/rollback"), &json!({ "turns": 1 }));
@@ -50,7 +50,7 @@ fn it_talks_works_asks_goes_back_and_remembers() {
     assert!(heard.contains("remember the warp") && !heard.contains("what was it"), "{heard}");
     let log = place.client().log(&id);
     let ready = of_kind(&log, "session_ready");
-    assert_eq!(ready[1]["data"]["version"], "0.150.0");
+    assert_eq!(ready[1]["data"]["version"], "0.158.0");
     assert_eq!(ready.last().unwrap()["data"]["resumed"], true);
     place.end();
 }

@@ -135,10 +135,10 @@ fn sandboxed(runtime: &str) -> (Place, String) {
     (place, id)
 }
 
-/// What is in the workspace besides the command's own file.
+/// What is in the workspace besides the command's own file and the project's repository.
 fn strays(place: &Place) -> Vec<OsString> {
     let inside = std::fs::read_dir(place.dir()).unwrap().map(|entry| entry.unwrap().file_name());
-    inside.filter(|name| name != "pid").collect()
+    inside.filter(|name| name != "pid" && name != ".git").collect()
 }
 
 #[test]

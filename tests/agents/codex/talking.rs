@@ -150,6 +150,32 @@ fn an_image_and_a_file_reach_the_model() {
 }
 
 #[test]
+fn a_picture_that_the_agent_looks_at_is_kept() {
+    const PIXEL: &[u8] = &[
+        0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0,
+        0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78, 0xda, 0x63, 0x64, 0xf8, 0xcf, 0x50,
+        0x0f, 0, 0x03, 0x86, 0x01, 0x80, 0x5a, 0x34, 0x7d, 0x6b, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60,
+        0x82,
+    ];
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "look"
+        when = { user = "look" }
+        step = [{ tool = { name = "view_image", input = { path = "cloth.png" } } }]
+        [[reply]]
+        when = { after = "look" }
+        step = [{ text = "One pixel." }]
+        "#,
+    );
+    std::fs::write(place.dir().join("cloth.png"), PIXEL).unwrap();
+    let turn = place.turn(&id, "look").completed();
+    let blob = turn.only("tool_result")["images"][0]["blob"]["id"].as_str().expect("a picture").to_owned();
+    assert_eq!(place.client().get(&format!("/api/blobs/{blob}")).header("content-type"), Some("image/png"));
+    place.end();
+}
+
+#[test]
 fn a_sub_agent() {
     let (place, id) = session(
         r#"
@@ -192,6 +218,37 @@ fn a_sub_agent() {
         .collect();
     assert!(said.contains("There are three."), "{said}");
     assert_eq!(turn.text(), "I hand this on.It counts while we talk.The other one counted three.");
+    place.end();
+}
+
+#[test]
+fn one_sub_agent_is_stopped_and_the_conversation_goes_on() {
+    let (place, id) = session(
+        r#"
+        [[reply]]
+        name = "delegate"
+        when = { user = "have it counted" }
+        step = [{ tool = { name = "multi_agent_v1.spawn_agent", input = { message = "count the threads" } } }]
+        [[reply]]
+        when = { user = "count the threads" }
+        step = [{ text = "I count" }, { wait_for = "counted" }, { text = " them." }]
+        [[reply]]
+        when = { after = "delegate" }
+        step = [{ text = "It counts." }]
+        [[reply]]
+        always = true
+        step = [{ text = "Yes." }]
+        "#,
+    );
+    place.turn(&id, "have it counted").completed();
+    place.model.until_waiting("counted");
+    let started = place.until(&id, "the sub-agent", |event| event["type"] == "subagent_started");
+    let sub = started["data"]["subagent_id"].as_str().unwrap();
+    let path = format!("/api/sessions/{id}/background/{sub}/stop");
+    assert_eq!(place.client().post(&path, &json!({})).json(), json!({ "stopping": true }));
+    let ended = place.until(&id, "its end", |event| event["type"] == "subagent_ended");
+    assert_eq!((&ended["data"]["subagent_id"], &ended["data"]["status"]), (&json!(sub), &json!("interrupted")));
+    assert_eq!(place.turn(&id, "are you there").completed().text(), "Yes.");
     place.end();
 }
 
@@ -257,6 +314,15 @@ fn one_process_per_turn() {
     assert_eq!(place.turn(&id, "two").completed().text(), "You said: two");
     let requests = place.model.server().requests();
     assert_eq!(requests.last().unwrap().heard, ["one", "two"], "it remembers");
+    let log = place.client().log(&id);
+    let mut blocks: Vec<_> = of_kind(&log, "result").iter().map(|event| event["turn_id"].clone()).collect();
+    blocks.dedup();
+    let names = |turn: &serde_json::Value| -> Vec<String> {
+        let deltas = of_kind(&log, "delta").into_iter().filter(|event| event["turn_id"] == *turn);
+        deltas.map(|event| event["data"]["block_id"].to_string()).collect()
+    };
+    let (first, second) = (names(&blocks[0]), names(&blocks[1]));
+    assert!(!first.is_empty() && first.iter().all(|name| !second.contains(name)), "{first:?} {second:?}");
     place.end();
 }
 

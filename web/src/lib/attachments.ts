@@ -1,15 +1,29 @@
 // Files on their way into a message: images as images, text as text that says where it came from.
 
-import { newId } from './api'
+import { newId, type MessagePart } from 'turnloom'
 import { bytes } from './format'
-import type { Part } from './types'
 
 export interface Attachment {
   id: string
   name: string
   size: number
-  part: Part
+  part: MessagePart
   preview?: string
+}
+
+/** What a message said before, to be sent again as it was: its words, and what came with them. */
+export function asDraft(parts: MessagePart[]): { text: string; attachments: Attachment[] } {
+  const words = parts.find((part) => part.type === 'text')
+  const attachments = parts.filter((part) => part !== words)
+  return {
+    text: words?.text ?? '',
+    attachments: attachments.map((part) => ({ id: newId(), name: nameOf(part), size: 0, part })),
+  }
+}
+
+function nameOf(part: MessagePart): string {
+  if (part.type === 'text') return part.text.split('\n', 1)[0] ?? ''
+  return part.type === 'file' ? part.path : 'Picture'
 }
 
 const LARGEST_IMAGE = 5 * 1024 * 1024
@@ -36,7 +50,7 @@ export async function readFiles(files: File[], held: Attachment[]): Promise<{ ad
   return { added, refused: refused.join(' ') }
 }
 
-function attachment(file: File, part: Part, preview?: string): Attachment {
+function attachment(file: File, part: MessagePart, preview?: string): Attachment {
   return { id: newId(), name: file.name, size: file.size, part, ...(preview ? { preview } : {}) }
 }
 

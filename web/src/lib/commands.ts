@@ -5,6 +5,7 @@ import { api } from './api'
 import { current } from './conversation.svelte'
 import { prefs } from './prefs.svelte'
 import { closeTab, router, sessionHash } from './navigation'
+import { screen } from './screen.svelte'
 import { sessions } from './sessions.svelte'
 import { ui } from './ui.svelte'
 
@@ -18,26 +19,25 @@ export interface Command {
 export function commands(): Command[] {
   const list: Command[] = [
     { id: 'new', name: 'New session', hint: 'Alt N', run: () => router.go('#/new') },
-    { id: 'asks', name: 'Needs you', hint: `${sessions.asks.length} waiting`, run: () => router.go('#/asks') },
+    { id: 'asks', name: 'Needs you', hint: `${sessions.needs} waiting`, run: () => router.go('#/asks') },
   ]
   const conversation = current.conversation
   const can = sessions.byId(conversation?.id)?.capabilities
   if (conversation) {
     const id = conversation.id
-    if (conversation.running)
-      list.push({ id: 'stop', name: 'Stop the running turn', hint: 'Esc', run: () => conversation.stop() })
+    if (conversation.running) list.push({ id: 'stop', name: 'Stop the running turn', run: () => conversation.stop() })
     list.push(
       { id: 'plan', name: 'Show the plan', run: () => prefs.showPanel('plan') },
       { id: 'files', name: 'Show changed files', run: () => prefs.showPanel('files') },
       { id: 'inspector', name: 'Show the inspector', run: () => prefs.showPanel('inspector') },
     )
-    if (can?.compact) list.push({ id: 'compact', name: 'Compact the conversation', run: () => api.compact(id) })
+    if (can?.compact) list.push({ id: 'compact', name: 'Compact the conversation', run: () => api.compactSession(id) })
     if (can?.fork) {
-      const fork = async () => router.go(sessionHash((await api.fork(id)).session_id))
+      const fork = async () => router.go(sessionHash((await api.forkSession(id)).session_id))
       list.push({ id: 'fork', name: 'Fork this session', run: fork })
     }
     const archive = async () => {
-      await api.archive(id)
+      await api.archiveSession(id)
       sessions.drop(id)
       closeTab(id)
       if (router.session === id) router.go('#/')
@@ -52,18 +52,24 @@ export function commands(): Command[] {
     { id: 'system', name: 'Theme: as the system', run: () => prefs.setTheme('system') },
     {
       id: 'column',
-      name: prefs.narrow ? 'Widen the sessions column' : 'Narrow the sessions column',
-      run: () => prefs.setNarrow(!prefs.narrow),
+      name: screen.isNarrow ? 'Widen the sessions column' : 'Narrow the sessions column',
+      run: () => screen.setNarrow(!screen.isNarrow),
     },
     {
       id: 'notify',
       name: prefs.notify ? 'Do not notify me' : 'Notify me when a session needs me',
       run: () => prefs.setNotify(!prefs.notify),
     },
-    { id: 'help', name: 'Keyboard shortcuts', hint: '?', run: () => (ui.help = true) },
+    {
+      id: 'sign-out',
+      name: 'Sign out of this browser',
+      run: () => api.endSignIn('current').then(() => (ui.signedOut = true)),
+    },
+    { id: 'help', name: 'Keyboard shortcuts', run: () => (ui.help = true) },
   )
   const rows = sessions.all.map((session) => ({
-    id: session.session_id,
+    // A session may be called like a command.
+    id: `session ${session.session_id}`,
     name: titleOf(session),
     hint: [session.runtime, statusWord(session)].filter(Boolean).join(' · '),
     run: () => router.go(sessionHash(session.session_id)),

@@ -1,6 +1,6 @@
 // What a component is, read from its properties. The page knows a few kinds; what it does not know it shows as it is and says so.
 
-import type { Component } from './types'
+import type { Component } from 'turnloom'
 
 export interface Action {
   name: string
@@ -20,7 +20,7 @@ type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function fieldsOf({ props }: Component): Fields {
+function fieldsOf({ props }: Component): Fields {
   return isFields(props) ? props : {}
 }
 

@@ -1,26 +1,18 @@
 // One session as the page holds it: its view, its connection, what was sent and is not in the view yet. Not here: how it looks.
 
 import { untrack } from 'svelte'
-import { api, asProblem, newId, type Problem, type When } from './api'
+import type { Op, StreamOptions, View, When } from 'turnloom'
+import { api } from './api'
 import type { Attachment } from './attachments'
 import { connect, type Connection } from './connection'
-import type { ServerEvent } from 'turnloom/sse'
+import { draftOf } from './drafts.svelte'
+import { outbox, type Outgoing } from './outbox.svelte'
 import { timings } from './timings.svelte'
-import type { Message, Part, View } from './types'
-import { apply, reconcile, type Op } from 'turnloom/view'
 
 /** Messages on the first page, and on each older one. */
 const PAGE = 30
 /** Sessions that stay in memory after they were left, so that coming back is instant. */
 const KEPT = 8
-
-export interface Outgoing {
-  message_id: string
-  content: string | Part[]
-  when: When
-  accepted: boolean
-  problem?: Problem
-}
 
 export class Conversation {
   view = $state<View>()
@@ -28,18 +20,23 @@ export class Conversation {
   /** The newest position the daemon has told of. */
   head = $state(0)
   lastEventAt = $state(0)
-  outbox = $state<Outgoing[]>([])
   loadingOlder = $state(false)
   stopping = $state(false)
-  /** What is to be sent with the next message; the words of the draft are kept by the browser. */
-  attachments = $state.raw<Attachment[]>([])
   /** Where the person was reading when the session was left. */
   place: { top: number; following: boolean } = { top: 0, following: true }
   #activation: AbortController | undefined
-  /** The words that were sent from here, by message: the daemon's queue shows only their first line. */
-  readonly #words = new Map<string, string>()
 
   constructor(readonly id: string) {}
+
+  /** What was sent from here and is not in the view yet. */
+  get outbox(): Outgoing[] {
+    return outbox.of(this.id)
+  }
+
+  /** What is being written here. */
+  get draft() {
+    return draftOf(this.id)
+  }
 
   get running(): boolean {
     return this.view?.session.turn !== undefined
@@ -50,20 +47,19 @@ export class Conversation {
     const activation = new AbortController()
     this.#activation = activation
     const live = () => this.#activation === activation
-    void connect(
-      (signal) => api.viewStream(this.id, this.view?.seq, PAGE, signal),
-      {
-        onEvent: (event) => live() && this.#take(event),
-        onState: (connection) => live() && (this.connection = connection),
-      },
-      activation.signal,
-    )
+    const onState = (connection: Connection) => {
+      if (!live()) return
+      this.connection = connection
+      if (connection.state === 'live') timings.mark('live')
+    }
+    void connect((options) => this.#follow(options), onState, activation.signal)
   }
 
   /** Late answers for a session that was left are dropped. */
   deactivate(): void {
     this.#activation?.abort()
     this.#activation = undefined
+    outbox.leave(this.id)
     // Who comes back to the end finds it there at once; older pages are asked for again.
     const view = this.view
     if (!view || !this.place.following || view.messages.length <= PAGE) return
@@ -76,91 +72,68 @@ export class Conversation {
     this.activate()
   }
 
-  #take({ event, data }: ServerEvent): void {
+  async #follow(options: StreamOptions): Promise<void> {
+    const stream = api.streamView(this.id, {
+      ...options,
+      view: this.view,
+      // What is changed in place is what the page draws, so that it sees each change.
+      hold: (snapshot) => {
+        this.view = snapshot
+        return this.view
+      },
+      messages: PAGE,
+      onChanges: (changes) => this.#time(changes),
+      onHeartbeat: (head) => this.#heard(head),
+    })
+    for await (const view of stream) {
+      this.#heard(view.seq)
+      if (view.session.turn === undefined) this.stopping = false
+      this.#clearOutbox(view)
+    }
+  }
+
+  #heard(head: number): void {
     this.lastEventAt = Date.now()
-    if (event === 'heartbeat') {
-      this.head = Math.max(this.head, (JSON.parse(data) as { head: number }).head)
-    } else if (event === 'snapshot') {
-      const snapshot = JSON.parse(data) as View
-      if (this.view) reconcile(this.view, snapshot)
-      else this.view = snapshot
-      this.#seen(snapshot.seq)
-    } else if (event === 'ops' && this.view) {
-      const { seq, ops } = JSON.parse(data) as { seq: number; ops: Op[] }
-      // What is in the view already is never applied again: text is not doubled.
-      if (seq <= this.view.seq) return
-      timings.arrived()
-      timings.mark('first_event')
-      for (const op of ops) {
-        apply(this.view, op)
-        this.#time(op)
+    this.head = Math.max(this.head, head)
+  }
+
+  #time(changes: readonly Op[]): void {
+    timings.arrived()
+    timings.mark('first_event')
+    for (const op of changes) {
+      if (op.op === 'set' && op.path.length === 0 && op.fields['activity']) timings.mark('first_status')
+      const text =
+        op.op === 'append' ? op.field === 'text' : op.op === 'insert' && 'kind' in op.node && op.node.kind === 'text'
+      if (text && !timings.has('first_text')) {
+        timings.mark('first_text')
+        timings.markPaint('painted')
       }
-      this.view.seq = seq
-      this.#seen(seq)
     }
   }
 
-  #seen(seq: number): void {
-    this.head = Math.max(this.head, seq)
-    if (this.view?.session.turn === undefined) this.stopping = false
-    if (this.outbox.length > 0) this.#clearOutbox()
+  #clearOutbox(view: View): void {
+    if (this.outbox.length === 0) return
+    const known = new Set([
+      ...view.messages.map((message) => message.id),
+      ...[...view.queue, ...view.steers].map((waiting) => waiting.message_id),
+    ])
+    outbox.settle(this.id, (message_id) => known.has(message_id))
   }
 
-  #time(op: Op): void {
-    if (op.op === 'set' && op.path.length === 0 && op.fields['activity']) timings.mark('first_status')
-    const text = op.op === 'append' ? op.field === 'text' : op.op === 'insert' && op.node['kind'] === 'text'
-    if (text && !timings.has('first_text')) {
-      timings.mark('first_text')
-      timings.markPaint('painted')
-    }
-  }
-
-  /** What the view shows by itself does not have to be shown as sent. */
-  #clearOutbox(): void {
-    const view = this.view
-    if (!view) return
-    const known = (id: string) =>
-      view.messages.some((message) => message.id === id) ||
-      [...view.queue, ...view.steers].some((waiting) => waiting.message_id === id)
-    this.outbox = this.outbox.filter((outgoing) => !known(outgoing.message_id))
-  }
-
-  async send(content: string | Part[], when: When): Promise<void> {
-    const message_id = newId()
-    if (typeof content === 'string') this.#words.set(message_id, content)
-    this.outbox.push({ message_id, content, when, accepted: false })
-    const outgoing = this.outbox.at(-1)
-    if (outgoing) await this.deliver(outgoing)
-  }
-
-  /** Sends, or sends again: the message keeps its id, so the daemon takes it once. */
-  async deliver(outgoing: Outgoing): Promise<void> {
-    delete outgoing.problem
-    timings.mark('sent')
-    try {
-      await api.send(this.id, $state.snapshot(outgoing.content) as string | Part[], outgoing.message_id, outgoing.when)
-      timings.mark('accepted')
-      outgoing.accepted = true
-      this.#clearOutbox()
-    } catch (error) {
-      outgoing.problem = asProblem(error)
-    }
-  }
-
-  /** All of a message that was sent from this page, as long as it has only words. */
-  wordsOf(message_id: string): string | undefined {
-    return this.#words.get(message_id)
-  }
-
-  discard(outgoing: Outgoing): void {
-    this.outbox = this.outbox.filter((other) => other.message_id !== outgoing.message_id)
+  /** Sends what is in the draft, or other words. */
+  send(text: string, attachments: Attachment[], when: When): Promise<void> {
+    timings.mark('submit')
+    const { isKept } = outbox.send(this.id, text, attachments, when)
+    timings.markPaint('shown')
+    return isKept
   }
 
   async stop(): Promise<void> {
     if (!this.running || this.stopping) return
     this.stopping = true
     try {
-      await api.stop(this.id)
+      // Whoever stops a turn by hand wants to look first: what waits is held.
+      await api.stop(this.id, { then: 'hold' })
     } finally {
       this.stopping = false
     }
@@ -172,10 +145,10 @@ export class Conversation {
     if (!before || !signal || this.loadingOlder) return
     this.loadingOlder = true
     try {
-      const page = await api.view(this.id, before, PAGE, signal)
+      const page = await api.getView(this.id, { before, messages: PAGE }, { signal })
       if (signal.aborted || !this.view || this.view.before !== before) return
       const known = new Set(this.view.messages.map((message) => message.id))
-      this.view.messages.unshift(...page.messages.filter((message: Message) => !known.has(message.id)))
+      this.view.messages.unshift(...page.messages.filter((message) => !known.has(message.id)))
       if (page.before) this.view.before = page.before
       else delete this.view.before
     } catch {

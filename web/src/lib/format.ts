@@ -58,6 +58,22 @@ export function plural(count: number, one: string, many: string): string {
   return `${number(count)} ${count === 1 ? one : many}`
 }
 
+/** Deeper than this nobody reads a value, and the browser's own writer of JSON gives up at some depth. */
+const DEEPEST_JSON = 40
+
+/** A value as text; strings as they are. */
 export function pretty(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return typeof value === 'string' ? value : json(value, 2)
+}
+
+/** A value as JSON, with a mark in place of what is too deep to be shown. */
+export function json(value: unknown, indent = 0): string {
+  return JSON.stringify(shallow(value, DEEPEST_JSON), null, indent) ?? ''
+}
+
+function shallow(value: unknown, levels: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return Array.isArray(value) ? ['…'] : { '…': '…' }
+  if (Array.isArray(value)) return value.map((item) => shallow(item, levels - 1))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shallow(item, levels - 1)]))
 }

@@ -78,7 +78,7 @@ async function load(): Promise<Tools> {
   return { engine, highlighter: await createHighlighterCore({ themes: [theme], langs: [], engine }) }
 }
 
-export function knownLanguage(name: string | undefined): string | undefined {
+function knownLanguage(name: string | undefined): string | undefined {
   const word =
     name
       ?.trim()

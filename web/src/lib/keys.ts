@@ -1,5 +1,8 @@
 // The shortcuts: one table for the handler, the help sheet and the palette.
 
+import { isField, isFree } from './focus.svelte'
+import { layers } from './layers.svelte'
+
 export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 export const MOD = isMac ? '⌘' : 'Ctrl'
 
@@ -18,8 +21,10 @@ export const SHORTCUTS: [string, [keys: string, what: string][]][] = [
       ['Alt W', 'Close the tab'],
       ['Alt A', 'Needs you'],
       ['/', 'Search sessions'],
+      ['Esc', 'Close what was opened last'],
     ],
   ],
+  ['Conversation and composer', [['Esc', 'Stop the running turn, when nothing else is open']]],
   [
     'Composer',
     [
@@ -27,11 +32,10 @@ export const SHORTCUTS: [string, [keys: string, what: string][]][] = [
       ['Shift Enter', 'New line'],
       [`${MOD} Enter`, 'Send the other way: steer instead of queue, or queue instead of steer'],
       ['↑', 'What you sent before, when the composer is empty'],
-      ['Esc', 'Stop the running turn'],
     ],
   ],
   [
-    'Asks',
+    'Asks, when no field and no button has the focus',
     [
       ['Enter', 'Allow once'],
       ['Backspace', 'Reject'],
@@ -42,11 +46,24 @@ export const SHORTCUTS: [string, [keys: string, what: string][]][] = [
 
 /** Whether a key press belongs to a field that a person types into. */
 export function inField(event: KeyboardEvent): boolean {
-  const target = event.target
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  return event.target instanceof Element && isField(event.target)
 }
 
-/** Whether all of something is on the screen: nobody answers by key what they do not see. */
+/** Whether a key press belongs to a button, which it presses. */
+export function onButton(event: KeyboardEvent): boolean {
+  return event.target instanceof Element && event.target.closest('button') !== null
+}
+
+/**
+ * Whether a key press may answer an ask: nobody types, no control takes it, and nothing is open above the page. A key that is held answers one ask,
+ * not also the next one.
+ */
+export function isForAsk(event: KeyboardEvent): boolean {
+  const modified = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey
+  return !modified && !event.repeat && !event.defaultPrevented && !layers.any && isFree(document.activeElement)
+}
+
+/** Whether all of something is on the screen. */
 export function isSeen(element: HTMLElement | undefined): boolean {
   const frame = element?.closest('.scroller')?.getBoundingClientRect()
   const box = element?.getBoundingClientRect()

@@ -1,6 +1,6 @@
 // Markdown while it streams: blocks that are finished are frozen, only the tail is read again. Not here: how tokens look.
 
-import { Lexer, type Token, type Tokens } from 'marked'
+import { Lexer, type Token, type Tokens, type TokensList } from 'marked'
 
 /** How many blocks at the end may still change: the last one, and the one before it, which a lazy line or a list item can still join. */
 const OPEN_BLOCKS = 2
@@ -9,6 +9,66 @@ const OPEN_BLOCKS = 2
 const CHUNK = 24
 
 type Links = Lexer['tokens']['links']
+
+/** How deep quotes and lists may stand in each other, and emphasis and links. What is deeper is shown as it was written. */
+const DEEPEST_BLOCK = 20
+const DEEPEST_INLINE = 12
+/**
+ * For each mark that may begin an emphasis the rest of the text is searched for its end. A text with more marks than anybody writes is read in
+ * pieces of this length.
+ */
+const MOST_MARKS = 500
+const PIECE = 1_000
+
+/** Reads any text without overflowing the stack: the reader beneath it calls itself for every level of nesting. */
+class BoundedLexer extends Lexer {
+  #blockDepth = 0
+  #inlineDepth = 0
+
+  override blockTokens(src: string, tokens?: Token[], lastParagraphClipped?: boolean): Token[]
+  override blockTokens(src: string, tokens?: TokensList, lastParagraphClipped?: boolean): TokensList
+  override blockTokens(src: string, tokens: Token[] = [], lastParagraphClipped = false): Token[] {
+    if (this.#blockDepth >= DEEPEST_BLOCK) {
+      tokens.push({ type: 'text', raw: src, text: src })
+      return tokens
+    }
+    this.#blockDepth += 1
+    try {
+      return super.blockTokens(src, tokens, lastParagraphClipped)
+    } finally {
+      this.#blockDepth -= 1
+    }
+  }
+
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    if (this.#inlineDepth >= DEEPEST_INLINE) {
+      tokens.push({ type: 'text', raw: src, text: src })
+      return tokens
+    }
+    this.#inlineDepth += 1
+    try {
+      for (const piece of piecesOf(src)) super.inlineTokens(piece, tokens)
+      return tokens
+    } finally {
+      this.#inlineDepth -= 1
+    }
+  }
+}
+
+/** A text as it is, or in pieces that end between words where they can. */
+function piecesOf(text: string): string[] {
+  if (text.length <= PIECE || (text.match(/[*_~]/g)?.length ?? 0) <= MOST_MARKS) return [text]
+  const pieces: string[] = []
+  while (text.length > PIECE) {
+    const space = text.lastIndexOf(' ', PIECE)
+    // Two halves of one character stay together.
+    const whole = /[\uD800-\uDBFF]/.test(text.charAt(PIECE - 1)) ? PIECE - 1 : PIECE
+    const end = space > PIECE / 2 ? space : whole
+    pieces.push(text.slice(0, end))
+    text = text.slice(end)
+  }
+  return [...pieces, text]
+}
 
 /** Some blocks in a row. One that is complete stays the same object. */
 export interface Chunk {
@@ -88,7 +148,7 @@ export function createReader(): Reader {
 }
 
 function lex(source: string, links: Links): Token[] {
-  const lexer = new Lexer({ gfm: true })
+  const lexer = new BoundedLexer({ gfm: true })
   Object.assign(lexer.tokens.links, links)
   return lexer.lex(source)
 }
@@ -121,9 +181,12 @@ function reread(token: Token, links: Links): Token {
   return JSON.stringify(fresh) === JSON.stringify(token) ? token : fresh
 }
 
-const SCHEMES = /^(https?:|mailto:|#)/i
+const SCHEMES = /^(https?:|mailto:)/i
 
-/** An address that may be followed from a message, or nothing. */
+/** An address that may be followed from a message, or nothing: files, parts of a page and scripts lead nowhere from here. */
 export function safeHref(href: string): string | undefined {
   return SCHEMES.test(href.trim()) ? href.trim() : undefined
 }
+
+/** Whether an address is a program in disguise, which nobody has to read. */
+export const isScript = (href: string) => /^\s*(javascript|vbscript|data):/i.test(href)

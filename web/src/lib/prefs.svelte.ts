@@ -1,22 +1,6 @@
 // What a person chose for this browser. Kept in local storage, each under its own name.
 
-export function load<T>(name: string, fallback: T): T {
-  try {
-    const text = localStorage.getItem(`turnloom.${name}`)
-    return text === null ? fallback : (JSON.parse(text) as T)
-  } catch {
-    return fallback
-  }
-}
-
-export function store(name: string, value: unknown): void {
-  try {
-    if (value === undefined || value === '') localStorage.removeItem(`turnloom.${name}`)
-    else localStorage.setItem(`turnloom.${name}`, JSON.stringify(value))
-  } catch {
-    // A full or forbidden store costs the memory of a choice, nothing else.
-  }
-}
+import { load, store } from './storage'
 
 export type Theme = 'system' | 'light' | 'dark'
 export type PanelTab = 'plan' | 'files' | 'canvas' | 'inspector'

@@ -5,9 +5,18 @@ export type Route =
 
 function parse(hash: string): Route {
   const [, name, id] = hash.replace(/^#/, '').split('/')
-  if (name === 's' && id) return { name: 'session', id: decodeURIComponent(id) }
+  if (name === 's' && id) return { name: 'session', id: decoded(id) }
   if (name === 'new' || name === 'asks' || name === 'sessions') return { name }
   return { name: 'home' }
+}
+
+/** An address that somebody typed may be no encoding of anything: then it is taken as it is. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return id
+  }
 }
 
 class Router {

@@ -1,15 +1,19 @@
-// The list of sessions, the agents and the inbox over all sessions. The daemon is asked again at short intervals while the page is seen,
-// and at once when the open session changes its state.
+// The list of sessions, the agents and the inbox over all sessions. The list and the inbox are followed, also while nobody looks: a session may need
+// somebody.
 
-import { api, asProblem, newId, type Problem } from './api'
+import { newId, TurnloomError, type Agent, type Ask, type Connection, type Session, type StreamOptions } from 'turnloom'
+import { needsYou } from './activity'
+import { api } from './api'
+import { RECONNECT } from './connection'
+import { Listing, once } from './listing.svelte'
+import { problemOf, type Problem } from './problem'
 import { router } from './route.svelte'
 import { tabs } from './tabs.svelte'
-import type { Agent, Ask, Session } from './types'
 
-const BUSY_INTERVAL = 2_000
-const QUIET_INTERVAL = 6_000
-/** The newest sessions are asked for again and again; older ones come by page, when they are wanted. */
+/** The newest sessions are followed, and whatever becomes active; older ones come by page, when they are wanted. */
 const NEWEST = 100
+/** How often sessions in tabs are asked for that the list does not hold, while it changes. */
+const FAR_MS = 2_000
 const PAGE = 100
 const FOUND = 100
 /** How long typing has to rest before the daemon is asked. */
@@ -21,32 +25,49 @@ export interface Group {
 }
 
 class Sessions {
-  #newest = $state.raw<Session[]>([])
-  #older = $state.raw<Session[]>([])
+  #active = new Listing()
+  /** Followed only while it is shown. */
+  #shelf = new Listing()
   /** Sessions in tabs that are further back than any page that was asked for. */
   #far = $state.raw<Session[]>([])
   /** What the daemon found for the search, and what for. */
   #found = $state.raw<{ words: string; sessions: Session[] }>({ words: '', sessions: [] })
-  #cursor = $state<string>()
   agents = $state.raw<Agent[]>([])
   asks = $state.raw<Ask[]>([])
   search = $state('')
   archived = $state(false)
-  loaded = $state(false)
   problem = $state.raw<Problem>()
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Why the last page of older sessions did not come. */
+  olderProblem = $state.raw<Problem>()
+  #farTimer: ReturnType<typeof setTimeout> | undefined
   #typing: ReturnType<typeof setTimeout> | undefined
-  #round = 0
-  all = $derived(once([...this.#newest, ...this.#older]))
+  #shown = $derived(this.archived ? this.#shelf : this.#active)
+  /** The list that is shown. */
+  all = $derived(this.#shown.all)
+
+  get loaded(): boolean {
+    return this.#shown.loaded
+  }
 
   /** Whether there are sessions beyond those in the list. */
   get hasMore(): boolean {
-    return this.#cursor !== undefined && !this.search.trim()
+    return this.#shown.cursor !== undefined && !this.search.trim()
+  }
+
+  /** Sessions that wait for a person without an ask that is open, whichever list is shown. */
+  get waiting(): Session[] {
+    return this.#active.all.filter((session) => needsYou(session) && !session.asks)
+  }
+
+  /** How much needs a person. */
+  get needs(): number {
+    return this.asks.length + this.waiting.length
   }
 
   byId(id: string | undefined): Session | undefined {
     const is = (session: Session) => session.session_id === id
-    return this.all.find(is) ?? this.#far.find(is) ?? this.#found.sessions.find(is)
+    const listed = this.#active.all.find(is) ?? this.#shelf.all.find(is)
+    return listed ?? this.#far.find(is) ?? this.#found.sessions.find(is)
   }
 
   agent(id: string | undefined): Agent | undefined {
@@ -69,7 +90,7 @@ class Sessions {
     if (this.archived) return [{ name: 'Archived', sessions: seen }]
     const today = new Date().setHours(0, 0, 0, 0)
     const nameOf = (session: Session): Group['name'] => {
-      if (session.status === 'waiting' || (session.asks ?? 0) > 0) return 'Needs you'
+      if (needsYou(session)) return 'Needs you'
       if (session.status === 'running' || session.status === 'stopping') return 'Running'
       return Date.parse(session.updated_at) >= today ? 'Today' : 'Older'
     }
@@ -81,64 +102,72 @@ class Sessions {
 
   start(): void {
     void this.loadAgents()
-    void this.#poll()
-    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.refresh())
+    void this.#followAsks()
+    this.#followList(this.#active)
   }
 
-  /** Soon, and once for many reasons at the same time. */
+  /** Looks again at what is not followed: sessions in tabs that the list does not hold. */
   refresh(): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#poll(), 60)
+    this.#farTimer ??= setTimeout(() => {
+      this.#farTimer = undefined
+      void this.#lookFar()
+    }, FAR_MS)
   }
 
   async loadAgents(): Promise<void> {
     try {
-      this.agents = (await api.agents()).agents
+      this.agents = await api.listAgents()
     } catch {
       // The list of sessions says that the daemon is away.
     }
   }
 
-  async #poll(): Promise<void> {
-    const round = ++this.#round
-    try {
-      const [{ sessions, next_cursor }, { asks }] = await Promise.all([
-        api.sessions({ limit: NEWEST, ...this.#which }),
-        api.asks(),
-      ])
-      if (round !== this.#round) return
-      if (JSON.stringify(sessions) !== JSON.stringify(this.#newest)) this.#newest = sessions
-      if (this.#older.length === 0) this.#cursor = next_cursor
-      void this.#lookFar()
-      if (JSON.stringify(asks) !== JSON.stringify(this.asks)) this.asks = asks
-      this.problem = undefined
-      this.loaded = true
-    } catch (error) {
-      if (round === this.#round) this.problem = asProblem(error)
-    }
-    // Without a sign-in there is nothing to ask for.
-    if (round !== this.#round || this.problem?.status === 401) return
-    const busy = this.all.some((session) => session.status === 'running' || session.status === 'waiting')
-    const hidden = document.visibilityState === 'hidden' ? 3 : 1
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#poll(), (busy ? BUSY_INTERVAL : QUIET_INTERVAL) * hidden)
+  #followList(listing: Listing): void {
+    const which = listing === this.#shelf ? { archived: true } : {}
+    void this.#follow(listing.begin(), async (options) => {
+      for await (const list of api.streamSessions({ ...which, limit: NEWEST, ...options })) {
+        const isFirst = !listing.loaded
+        listing.take(list.sessions, list.next_cursor ?? undefined)
+        if (isFirst) void this.#lookFar()
+        else this.refresh()
+      }
+    })
   }
 
-  get #which(): { archived?: 'true' } {
-    return this.archived ? { archived: 'true' } : {}
+  async #followAsks(): Promise<void> {
+    await this.#follow(new AbortController().signal, async (options) => {
+      for await (const asks of api.streamAsks(options)) this.asks = asks
+    })
+  }
+
+  /** Follows something for ever, and says when the daemon does not answer. Without a sign-in there is nothing to follow. */
+  async #follow(signal: AbortSignal, run: (options: StreamOptions) => Promise<void>): Promise<void> {
+    const onConnection = (connection: Connection) => {
+      if (connection.state === 'live') this.problem = undefined
+      if (connection.state === 'waiting' && connection.error) this.problem = problemOf(connection.error)
+    }
+    try {
+      await run({ signal, reconnect: RECONNECT, onConnection })
+    } catch (error) {
+      if (!signal.aborted) this.problem = problemOf(error)
+    }
+  }
+
+  get #which(): { archived?: true } {
+    return this.archived ? { archived: true } : {}
   }
 
   /** Tabs may show sessions that the list does not hold. */
   async #lookFar(): Promise<void> {
-    const known = new Set(this.all.map((session) => session.session_id))
+    const known = new Set([...this.#active.all, ...this.#shelf.all].map((session) => session.session_id))
     const far = tabs.all.filter((tab) => !known.has(tab.id))
     const found = await Promise.all(
       far.map(async ({ id }) => {
         try {
-          return [await api.session(id)]
+          return [await api.getSession(id)]
         } catch (error) {
           // One that was deleted elsewhere has no tab any more.
-          if (asProblem(error).status === 404 && id !== router.session) tabs.close(id)
+          if (error instanceof TurnloomError && error.status === 404 && id !== router.session) tabs.close(id)
           return this.#far.filter((session) => session.session_id === id)
         }
       }),
@@ -148,16 +177,16 @@ class Sessions {
 
   /** The next page of older sessions. */
   async more(): Promise<void> {
-    const cursor = this.#cursor
+    const listing = this.#shown
+    const cursor = listing.cursor
     if (cursor === undefined) return
     try {
-      const page = await api.sessions({ limit: PAGE, cursor, ...this.#which })
-      if (cursor !== this.#cursor) return
-      this.#older = [...this.#older, ...page.sessions]
-      this.#cursor = page.next_cursor
-      this.problem = undefined
+      const page = await api.listSessions({ limit: PAGE, cursor, ...this.#which })
+      if (cursor !== listing.cursor) return
+      listing.add(page.sessions, page.next_cursor ?? undefined)
+      this.olderProblem = undefined
     } catch (error) {
-      this.problem = asProblem(error)
+      this.olderProblem = problemOf(error)
     }
   }
 
@@ -171,7 +200,7 @@ class Sessions {
 
   async #ask(words: string): Promise<void> {
     try {
-      const { sessions } = await api.sessions({ q: words, limit: FOUND, ...this.#which })
+      const { sessions } = await api.listSessions({ q: words, limit: FOUND, ...this.#which })
       if (this.search.trim().toLowerCase() === words) this.#found = { words, sessions }
     } catch {
       // What is here is still searched, and the list says that the daemon is away.
@@ -180,45 +209,43 @@ class Sessions {
 
   setArchived(archived: boolean): void {
     this.archived = archived
-    this.#newest = []
-    this.#older = []
-    this.#cursor = undefined
-    this.loaded = false
+    this.olderProblem = undefined
+    this.#shelf.end()
+    if (archived) this.#followList(this.#shelf)
     this.find(this.search)
-    this.refresh()
   }
 
-  async create(runtime: string, params: Record<string, string>): Promise<Session> {
-    const session = await api.create(newId(), runtime, params)
-    this.#newest = [session, ...this.#newest]
-    this.refresh()
+  async create(runtime: string, params: Record<string, unknown>): Promise<Session> {
+    const session = await api.createSession({ session_id: newId(), runtime, params })
+    this.#active.put(session)
     return session
   }
 
-  /** Shows a change at once; the next answer of the daemon is the truth. */
+  /** Shows a change at once; what the daemon tells next is the truth. */
   put(session: Session): void {
     this.#everywhere((other) => [other.session_id === session.session_id ? session : other])
-    this.refresh()
   }
 
   /** Takes a session out of the list. */
   drop(id: string): void {
     this.#everywhere((other) => (other.session_id === id ? [] : [other]))
-    this.refresh()
+  }
+
+  /** Asks for one session, where something is known of it that the list was not told. */
+  async look(id: string): Promise<void> {
+    try {
+      this.put(await api.getSession(id))
+    } catch {
+      // The list says that the daemon is away.
+    }
   }
 
   #everywhere(change: (session: Session) => Session[]): void {
-    this.#newest = this.#newest.flatMap(change)
-    this.#older = this.#older.flatMap(change)
+    this.#active.change(change)
+    this.#shelf.change(change)
     this.#far = this.#far.flatMap(change)
     this.#found = { ...this.#found, sessions: this.#found.sessions.flatMap(change) }
   }
-}
-
-/** Each session once: the first one of an id is the newest that is known. */
-function once(sessions: Session[]): Session[] {
-  const known = new Set<string>()
-  return sessions.filter(({ session_id }) => !known.has(session_id) && known.add(session_id))
 }
 
 export const sessions = new Sessions()

@@ -1,6 +1,6 @@
 // A runtime's own settings, as a person reads and writes them. Which values make sense is the daemon's to say.
 
-import type { Setting } from './types'
+import type { Setting } from 'turnloom'
 
 /** `approval_policy` is "Approval policy". */
 export function settingName(name: string): string {
@@ -29,9 +29,11 @@ export function changedSettings(
 }
 
 /** What is not written as its kind wants it goes to the daemon as text, and comes back with what is wrong. */
-function valueOf(draft: string, takes: Setting['takes']): unknown {
+export function valueOf(draft: string, takes: Setting['takes']): unknown {
   if (takes === 'number' && /^\d+$/.test(draft)) return Number(draft)
-  if (takes === 'choice_or_object' && draft.startsWith('{')) {
+  if (takes === 'decimal' && /^\d+(\.\d+)?$/.test(draft)) return Number(draft)
+  if (takes === 'flag' && /^(true|false)$/.test(draft)) return draft === 'true'
+  if ((takes === 'choice_or_object' || takes === 'object') && draft.startsWith('{')) {
     try {
       return JSON.parse(draft)
     } catch {

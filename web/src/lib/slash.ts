@@ -1,6 +1,6 @@
 // Commands that an agent understands after a slash at the start of a message. Not here: the menu.
 
-import type { SlashCommand } from './types'
+import type { SlashCommand, View } from 'turnloom'
 
 const MOST = 8
 
@@ -25,7 +25,16 @@ export function matching(commands: SlashCommand[] | undefined, word: string | un
   return [...begins, ...says].slice(0, MOST)
 }
 
-/** The text with the command in place of what was typed of it. */
+/** The text with the command in place of the whole word that the caret is in. */
 export function complete(text: string, caret: number, command: SlashCommand): string {
-  return `/${bare(command.name)} ${text.slice(caret).trimStart()}`
+  const after = text.slice(caret).replace(/^\S*/, '')
+  return `/${bare(command.name)} ${after.trimStart()}`
+}
+
+/**
+ * The commands of a session. An agent tells them when it starts, which is with the first message from here; until then, also in a conversation that
+ * was begun elsewhere, they are those that the same agent told last, which the daemon knows.
+ */
+export function commandsOf({ session }: View, last: SlashCommand[] | undefined): SlashCommand[] {
+  return session.commands ?? last ?? []
 }

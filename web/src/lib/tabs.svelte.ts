@@ -1,7 +1,7 @@
 // The sessions that are open side by side, remembered by this browser. Only the one that is seen has a connection; a tab itself is a name and a
 // position. Not here: what is in a session.
 
-import { load, store } from './prefs.svelte'
+import { load, store } from './storage'
 
 /** More than these are not told apart any more; the one that was left longest ago makes room. */
 const MOST = 12

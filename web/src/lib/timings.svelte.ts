@@ -1,24 +1,35 @@
 // How long the steps between a person and the agent take, measured where the person is. Shown in the inspector, and told to the daemon's metrics.
 
+import type { PageTiming } from 'turnloom'
 import { api } from './api'
 
 export const STEPS = [
+  ['submit', 'shown', 'Submit to shown'],
   ['sent', 'accepted', 'Send to accepted'],
   ['accepted', 'first_event', 'Accepted to first event'],
   ['first_event', 'first_status', 'First event to first status'],
   ['first_status', 'first_text', 'Status to first text'],
   ['first_text', 'painted', 'Text to paint'],
   ['open', 'shell', 'Open session to shell'],
+  ['open', 'live', 'Open session to live'],
   ['open', 'messages', 'Open session to messages'],
   ['open', 'idle', 'Open session to rest'],
 ] as const
 
-type Mark = (typeof STEPS)[number][0] | (typeof STEPS)[number][1]
+type Step = (typeof STEPS)[number]
+type Mark = Step[0] | Step[1]
+
+/** What the daemon calls a step. */
+type NameOf<S> = S extends readonly [infer From extends string, infer To extends string, string]
+  ? `${From}_to_${To}`
+  : never
+const nameOf = ([from, to]: Step) => `${from}_to_${to}` as NameOf<Step>
 
 /** What each mark begins anew: marks that came before it in an earlier round do not count. */
 const RESETS: Partial<Record<Mark, Mark[]>> = {
+  submit: ['shown'],
   sent: ['accepted', 'first_event', 'first_status', 'first_text', 'painted'],
-  open: ['shell', 'messages', 'idle'],
+  open: ['shell', 'live', 'messages', 'idle'],
 }
 
 /** How often the backlog is told of. */
@@ -28,7 +39,7 @@ const BACKLOG_MS = 1000
 const COLLECT_MS = 2000
 
 class Timings {
-  #waiting: { step: string; ms: number }[] = []
+  #waiting: PageTiming[] = []
   #marks = $state<Partial<Record<Mark, number>>>({})
 
   /** Notes the first time something happens in a round. */
@@ -40,9 +51,12 @@ class Timings {
       this.#marks[mark] = at
     } else if (this.#marks[mark] === undefined) {
       this.#marks[mark] = at
-      for (const [from, to] of STEPS) {
+      for (const step of STEPS) {
+        const [from, to] = step
         const start = this.#marks[from]
-        if (to === mark && start !== undefined) this.#tell(`${from}_to_${to}`, Math.max(0, at - start))
+        if (to === mark && start !== undefined) this.#tell(nameOf(step), Math.max(0, at - start))
+        // What is heard may be quicker than the answer to what was asked.
+        if (from === mark && this.#marks[to] !== undefined) this.#tell(nameOf(step), 0)
       }
     }
   }
@@ -76,9 +90,9 @@ class Timings {
   }
 
   /** Measurements are for whoever runs the daemon; that they do not arrive is nobody's trouble here. */
-  #tell(step: string, ms: number): void {
+  #tell(step: PageTiming['step'], ms: number): void {
     if (this.#waiting.length === 0) {
-      setTimeout(() => void api.timings(this.#waiting.splice(0)).catch(() => undefined), COLLECT_MS)
+      setTimeout(() => void api.reportTimings(this.#waiting.splice(0)).catch(() => undefined), COLLECT_MS)
     }
     this.#waiting.push({ step, ms })
   }

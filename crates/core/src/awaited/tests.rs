@@ -25,6 +25,10 @@ fn queue(ids: &[&str]) -> (&'static str, Value) {
     ("queue_changed", json!({ "queue": ids.iter().map(item).collect::<Vec<_>>() }))
 }
 
+fn held(id: &str) -> (&'static str, Value) {
+    ("queue_changed", json!({ "queue": [{ "message_id": id, "preview": "", "state": "waiting", "held": "stopped" }] }))
+}
+
 fn said(id: &str) -> (&'static str, Value) {
     ("user_message", json!({ "message_id": id, "content": [], "origin": "user" }))
 }
@@ -46,6 +50,10 @@ fn what_becomes_of_a_message() {
         (vec![queue(&["m"]), queue(&[]), said("m"), queue(&["other"]), ended()], Ok(true)),
         (vec![queue(&["m"]), queue(&[])], Err(Loss::Removed)),
         (vec![queue(&["m"]), queue(&[]), said("other"), queue(&["other"])], Err(Loss::Removed)),
+        (vec![queue(&["m"]), held("m")], Err(Loss::Held)),
+        (vec![queue(&["m"]), held("m"), queue(&["m"])], Ok(false)),
+        (vec![queue(&["m"]), held("m"), archived(true)], Err(Loss::Archived)),
+        (vec![queue(&["m"]), held("m"), queue(&[])], Err(Loss::Removed)),
         (vec![queue(&["m"]), archived(true)], Err(Loss::Archived)),
         (vec![queue(&["m"]), archived(true), archived(false)], Ok(false)),
         (vec![archived(true), archived(false), queue(&["m"])], Ok(false)),

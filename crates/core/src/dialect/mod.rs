@@ -1,8 +1,7 @@
 //! Other people's wire protocols, each a fold of the log: one folder or file per protocol, and here what they have in common.
 //!
-//! A [`Dialect`] is made for one reader. It is fed the log from its beginning: first what was there when the reader came, then [`Dialect::arrive`],
-//! then whatever happens. What comes out before and at `arrive` is the snapshot, what comes after it is live; both are made by `step`, so they cannot
-//! disagree. Nothing is stored that is not in the log, and nothing here knows sockets, requests or time: routes are in the `turnloom` crate.
+//! A [`Dialect`] is a [`Projection`] that answers one reader. Nothing here knows sockets, requests or time: routes are
+//! in the `turnloom` crate.
 
 pub mod ag_ui;
 pub mod agent_ui;
@@ -11,33 +10,26 @@ pub mod snapshot;
 mod surfaces;
 pub mod tasks;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod text;
 pub mod universal;
 
 use std::collections::HashSet;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::event::{Envelope, Event};
 use crate::id::{AskId, TurnId};
+pub use crate::projection::{Frame, Frames, Muted, Projection};
 
-/// A fold of one session's log into another protocol's frames, for one reader.
-pub trait Dialect: Send {
-    /// Takes the next fact, and says what the reader has to be told of it.
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames);
+/// A fold of a log into another protocol's frames. Up to where a reader begins it is the same for all of them, so it is folded once, copied, and the
+/// copy is [aimed](Dialect::aim) at what the reader wants.
+pub trait Dialect: Projection<Output = Frames> + Clone + Default + Sync + 'static {
+    /// What one reader wants of the session.
+    type Reader;
 
-    /// Everything that had happened when the reader came has been taken: says what is needed to be there. Comes exactly once.
-    fn arrive(&mut self, frames: &mut Frames);
-
-    /// Everything that is there for now was taken: what was held back so that it could be told once must go out.
-    fn rest(&mut self, _frames: &mut Frames) {}
-
-    /// Whether `rest` would tell something. Each time is the whole of it again, so a server lets some time pass between two.
-    fn holds_back(&self) -> bool {
-        false
-    }
+    /// Turns a fold of the past that nobody was told of into that of one reader, who is told what comes.
+    fn aim(&mut self, reader: Self::Reader);
 
     /// Whether the response should end here because somebody has to answer first. It may go on for a moment, so that asks that come together
     /// are told together.
@@ -52,11 +44,6 @@ pub trait Dialect: Send {
 
     /// Ends the response in the way the protocol wants it: whatever is open is closed, and the last frame says so.
     fn close(&mut self, ending: Ending, frames: &mut Frames);
-
-    /// The last frame was made; nothing more will come.
-    fn is_over(&self) -> bool {
-        false
-    }
 }
 
 /// Why a response ends before the log says so.
@@ -66,103 +53,6 @@ pub enum Ending {
     Waiting,
     /// The daemon is shutting down, or the session was removed.
     Gone,
-}
-
-/// Frames on their way out: JSON, each perhaps with a name. One buffer for all of them, because a long log makes many.
-#[derive(Debug, Default)]
-pub struct Frames {
-    bytes: Vec<u8>,
-    ends: Vec<(usize, Option<&'static str>)>,
-    /// In a protocol that numbers its frames: one for each.
-    numbers: Vec<u64>,
-    muted: bool,
-}
-
-/// One frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// What an SSE stream calls it, in the protocols that name their frames.
-    pub name: Option<&'static str>,
-    /// Its own position, in the protocols that number their frames.
-    pub number: Option<u64>,
-    /// JSON on one line; text, in the one dialect that is only text.
-    pub body: &'a [u8],
-}
-
-impl Frames {
-    /// For a fold that nobody listens to.
-    pub fn muted() -> Self {
-        Self { muted: true, ..Self::default() }
-    }
-
-    pub fn push(&mut self, frame: &impl Serialize) {
-        self.put(None, frame);
-    }
-
-    pub fn push_named(&mut self, name: &'static str, frame: &impl Serialize) {
-        self.put(Some(name), frame);
-    }
-
-    /// For a protocol that numbers all of its frames.
-    pub fn push_numbered(&mut self, number: u64, frame: &impl Serialize) {
-        let before = self.ends.len();
-        self.put(None, frame);
-        if self.ends.len() > before {
-            self.numbers.push(number);
-        }
-    }
-
-    /// A frame that is not JSON.
-    pub fn push_text(&mut self, text: &str) {
-        if !self.muted {
-            self.bytes.extend_from_slice(text.as_bytes());
-            self.ends.push((self.bytes.len(), None));
-        }
-    }
-
-    fn put(&mut self, name: Option<&'static str>, frame: &impl Serialize) {
-        if self.muted {
-            return;
-        }
-        let start = self.bytes.len();
-        // Frames have string keys only and writing to a Vec cannot fail; a frame that failed all the same must not be sent half.
-        if serde_json::to_writer(&mut self.bytes, frame).is_err() {
-            return self.bytes.truncate(start);
-        }
-        self.ends.push((self.bytes.len(), name));
-    }
-
-    pub fn is_muted(&self) -> bool {
-        self.muted
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// How much there is to send.
-    pub fn size(&self) -> usize {
-        self.bytes.len()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mut start = 0;
-        self.ends.iter().enumerate().map(move |(at, (end, name))| {
-            let body = self.bytes.get(start..*end).unwrap_or_default();
-            start = *end;
-            Frame { name: *name, number: self.numbers.get(at).copied(), body }
-        })
-    }
-
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.numbers.clear();
-    }
 }
 
 /// The asks that wait at the end of a log. A server has them from the session's summary.
@@ -207,22 +97,45 @@ pub fn own_id(text: &str) -> String {
     format!("x-{}", crate::blob::hex(digest.get(..16).unwrap_or_default()))
 }
 
-/// Answers to questions in whatever form an application gives them: one list per question is what they become.
-fn lists(output: &Value) -> Vec<Vec<String>> {
+/// Whether somebody has said yes, in whatever form an application gives it. What is neither yes nor no is a mistake, and must not be taken for either;
+/// the error is for a person.
+fn approved(given: &Value) -> Result<bool, String> {
+    let said = given.get("approved").unwrap_or(given);
+    let word = said.as_str().map(|word| word.trim().to_lowercase());
+    match (said, word.as_deref()) {
+        (Value::Bool(approved), _) => Ok(*approved),
+        (_, Some("yes" | "true" | "approve" | "approved" | "allow" | "allowed" | "accept" | "accepted")) => Ok(true),
+        (_, Some("no" | "false" | "reject" | "rejected" | "deny" | "denied" | "decline" | "declined")) => Ok(false),
+        _ => Err(format!("{} is neither yes nor no: give `approved` as true or false", brief(given))),
+    }
+}
+
+/// As much of a value as fits into a message.
+fn brief(value: &Value) -> String {
+    let mut text = value.to_string();
+    text.truncate(text.floor_char_boundary(100));
+    text
+}
+
+/// Answers to questions in whatever form an application gives them: one list per question is what they become. The error is for a person.
+fn lists(output: &Value) -> Result<Vec<Vec<String>>, String> {
     let words = |value: &Value| match value {
         Value::String(text) => vec![text.clone()],
         Value::Array(list) => list.iter().map(word).collect(),
         other => vec![word(other)],
     };
-    match output {
+    Ok(match output {
         Value::Object(object) => match (object.get("answers"), object.get("answer")) {
             (Some(Value::Array(answers)), _) => answers.iter().map(words).collect(),
             (Some(other), _) | (None, Some(other)) => vec![words(other)],
-            (None, None) => vec![vec![output.to_string()]],
+            (None, None) => {
+                let given = brief(output);
+                return Err(format!("{given} is no answer: give `answer`, or `answers` with a list for each question"));
+            }
         },
         Value::Array(list) if list.iter().any(Value::is_array) => list.iter().map(words).collect(),
         other => vec![words(other)],
-    }
+    })
 }
 
 fn word(value: &Value) -> String {

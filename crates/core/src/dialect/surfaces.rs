@@ -10,7 +10,7 @@ use crate::id::Seq;
 use crate::shared;
 
 /// All of them, as the log has made them so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Surfaces {
     state: Value,
     /// The last patch fitted.

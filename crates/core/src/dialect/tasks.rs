@@ -4,21 +4,27 @@
 //! meet, in the `turnloom` crate.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::{keep_tail, name};
 use crate::event::{Envelope, Event, Origin, Outcome};
 use crate::id::{AskId, Seq, SessionId, TurnId};
+use crate::projection::{Muted, Projection};
 use crate::time::Timestamp;
 
 /// How much of what an agent says is shown as progress.
 const TAIL_BYTES: usize = 1_024;
 
+/// About what a task takes in memory.
+const TASK_BYTES: usize = 512;
+
 /// One turn, as a list of tasks shows it.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     pub run_id: TurnId,
@@ -45,8 +51,9 @@ pub struct Task {
     cut: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TaskStatus")]
 pub enum Status {
     Running,
     Succeeded,
@@ -92,7 +99,7 @@ pub const KINDS: &[&str] = &[
 ];
 
 /// The tasks of one session: at most one at a time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionTasks {
     task: Option<Task>,
     asks: HashSet<AskId>,
@@ -124,7 +131,7 @@ impl SessionTasks {
         }
     }
 
-    pub fn step(&mut self, envelope: &Envelope) -> Change {
+    fn step(&mut self, envelope: &Envelope) -> Change {
         self.seen = envelope.seq;
         match &envelope.event {
             Event::TurnStarted(started) => {
@@ -181,6 +188,54 @@ impl SessionTasks {
             _ => {}
         }
         Change::Progress
+    }
+}
+
+/// Says what the last fact changed.
+impl Projection for SessionTasks {
+    type Output = Change;
+
+    fn apply(&mut self, envelope: &Envelope, out: &mut Change) {
+        *out = if KINDS.contains(&envelope.event.kind()) { self.step(envelope) } else { Change::Nothing };
+    }
+}
+
+impl Muted for Change {
+    fn muted() -> Self {
+        Self::Nothing
+    }
+}
+
+/// Every task of one session, for whoever asks what became of a turn. What agents said is not in it.
+#[derive(Debug, Clone, Default)]
+pub struct TaskHistory {
+    tasks: SessionTasks,
+    before: HashMap<TurnId, Task>,
+}
+
+impl TaskHistory {
+    pub fn task(&self, turn: &TurnId) -> Option<&Task> {
+        let latest = self.tasks.task().filter(|task| task.run_id == *turn);
+        latest.or_else(|| self.before.get(turn))
+    }
+}
+
+impl Projection for TaskHistory {
+    type Output = ();
+
+    fn apply(&mut self, envelope: &Envelope, (): &mut ()) {
+        if let Event::Delta(_) = &envelope.event {
+            return;
+        }
+        if let Event::TurnStarted(_) | Event::Done(_) = &envelope.event {
+            let latest = self.tasks.task().filter(|task| Some(&task.run_id) != envelope.turn_id.as_ref());
+            self.before.extend(latest.map(|task| (task.run_id.clone(), task.clone())));
+        }
+        self.tasks.apply(envelope, &mut Change::muted());
+    }
+
+    fn weight(&self) -> usize {
+        (self.before.len() + 1) * TASK_BYTES
     }
 }
 
@@ -247,8 +302,9 @@ impl Task {
 }
 
 #[skip_serializing_none]
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TaskProgress")]
 pub struct Progress<'a> {
     event_type: &'static str,
     run_id: &'a TurnId,
@@ -268,8 +324,8 @@ pub struct Progress<'a> {
 }
 
 /// Whether a turn that runs is taken for dead: nothing was heard of it for so long, and it does not wait for a person.
-pub fn is_zombie(last_heard: Timestamp, waits_for_person: bool, now: Timestamp, after_ms: i64) -> bool {
-    !waits_for_person && now.millis() - last_heard.millis() >= after_ms
+pub fn is_zombie(silent: Duration, waits_for_person: bool, after: Duration) -> bool {
+    !waits_for_person && silent >= after
 }
 
 /// Lets one piece of progress of each task through in a while; whoever is held back is looked at again, and then the newest is told.

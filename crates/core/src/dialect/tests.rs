@@ -3,7 +3,9 @@
 mod ag_ui;
 mod agent_ui;
 mod ai_sdk;
-mod logs;
+mod answers;
+pub(crate) mod logs;
+mod shared;
 mod snapshot;
 mod tasks;
 mod text;

@@ -1,6 +1,6 @@
 //! Plain text: what the agent says, as it says it, for a terminal or a pipe. Nothing else is told: no thoughts, no tools, no sub-agents.
 
-use super::{Dialect, Ending, Frames};
+use super::{Dialect, Ending, Frames, Muted as _, Projection};
 use crate::awaited::Awaited;
 use crate::event::{Envelope, Event, Failure, Outcome};
 use crate::id::{MessageId, Seq, TurnId};
@@ -15,7 +15,7 @@ pub enum Scope {
 }
 
 /// The fold for one reader.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PlainText {
     scope: Scope,
     turn: Option<TurnId>,
@@ -29,15 +29,11 @@ pub struct PlainText {
     over: bool,
 }
 
-impl PlainText {
-    pub fn new(scope: Scope) -> Self {
-        let awaited = match &scope {
-            Scope::Answer(message_id) => Some(Awaited::new(message_id.clone())),
-            Scope::After(_) => None,
-        };
+impl Default for PlainText {
+    fn default() -> Self {
         Self {
-            scope,
-            awaited,
+            scope: Scope::After(Seq::ZERO),
+            awaited: None,
             turn: None,
             block: None,
             said: false,
@@ -45,6 +41,15 @@ impl PlainText {
             failure: None,
             over: false,
         }
+    }
+}
+
+impl PlainText {
+    /// A fold of the whole log for one reader.
+    pub fn new(scope: Scope) -> Self {
+        let mut fold = Self::default();
+        fold.aim(scope);
+        fold
     }
 
     fn write(&mut self, text: &str, out: &mut Frames) {
@@ -108,13 +113,29 @@ impl PlainText {
     }
 }
 
-impl Dialect for PlainText {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for PlainText {
+    type Output = Frames;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         let silent = self.over || matches!(self.scope, Scope::After(after) if envelope.seq <= after);
         if silent { self.take(envelope, &mut Frames::muted()) } else { self.take(envelope, frames) }
     }
 
-    fn arrive(&mut self, _frames: &mut Frames) {}
+    fn is_done(&self) -> bool {
+        self.over
+    }
+}
+
+impl Dialect for PlainText {
+    type Reader = Scope;
+
+    fn aim(&mut self, scope: Scope) {
+        if let Scope::Answer(message_id) = &scope {
+            // Whatever else runs is not wanted.
+            *self = Self { awaited: Some(Awaited::new(message_id.clone())), ..Self::default() };
+        }
+        self.scope = scope;
+    }
 
     fn waits(&self) -> bool {
         !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
@@ -127,9 +148,5 @@ impl Dialect for PlainText {
             None => self.write("error: the daemon is shutting down\n", frames),
         }
         self.over = true;
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }

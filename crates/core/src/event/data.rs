@@ -46,7 +46,15 @@ words! {
     /// How a sub-agent or a background task ended.
     WorkStatus { #[default] Completed, Failed, Interrupted }
     /// What runs in the background.
-    BackgroundKind { #[default] Command, Agent }
+    BackgroundKind {
+        #[default]
+        Command,
+        Agent,
+        /// Another tool, whose call goes on.
+        Tool,
+        /// Nothing runs yet: the agent wakes itself at a time it has set.
+        Schedule,
+    }
     /// Where a component may appear.
     Surface { #[default] Chat, Sidebar, Panel, Overlay, Canvas }
     /// How far a step of the plan is.
@@ -59,6 +67,12 @@ words! {
     CompactionTrigger { #[default] Manual, Auto }
     /// Where a message in the queue stands.
     QueueState { #[default] Waiting, Returned }
+    /// What becomes of the queue when a turn is stopped.
+    AfterStop { #[default] Continue, Hold }
+    /// Why a message in the queue waits for somebody to say that it may go on.
+    Hold { #[default] Stopped, Restarted, NotStarted, Archived, Ended }
+    /// Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+    Unanswered { #[default] Withdrawn, Stopped, Interrupted }
 }
 
 /// One piece of a message.
@@ -79,6 +93,16 @@ pub enum Part {
     File {
         path: String,
     },
+}
+
+impl Part {
+    /// The blob that it names.
+    pub fn blob(&self) -> Option<&BlobRef> {
+        match self {
+            Self::Image { blob, .. } => blob.as_ref(),
+            Self::Text { .. } | Self::File { .. } => None,
+        }
+    }
 }
 
 payloads! {
@@ -135,7 +159,11 @@ payloads! {
         pub origin: Option<Origin>,
         pub reason: Option<String>,
     }
-    TurnResult { pub text: String }
+    TurnResult {
+        pub text: String,
+        /// What the session's `output_schema` asked for.
+        pub structured_output: Option<Value>,
+    }
     Done {
         pub outcome: Outcome,
         #[serde(default, skip_serializing_if = "Not::not")]
@@ -144,6 +172,8 @@ payloads! {
         pub reason: Option<String>,
         /// Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to.
         pub anchor: Option<String>,
+        /// Whoever stopped the turn held the queue as well; absent when it goes on.
+        pub then: Option<AfterStop>,
     }
     /// Something went wrong, with what to do about it.
     Failure { pub message: String, pub code: String, pub retryable: bool, pub fix: Option<String> }
@@ -213,7 +243,11 @@ payloads! {
         pub diff: Option<String>,
         /// The whole output, when what is in `output` had to be cut.
         pub blob: Option<BlobRef>,
+        /// The pictures that the tool brought, in their order; `output` has `[image]` where each stood.
+        pub images: Option<Vec<Image>>,
     }
+    /// A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size.
+    Image { pub media_type: String, pub data: Option<String>, pub blob: Option<BlobRef> }
 
     // ---- asks ----
 
@@ -241,6 +275,8 @@ payloads! {
         pub reason: Option<String>,
         pub rule: Option<String>,
         pub updated_input: Option<Value>,
+        /// Nobody said no: it ended without an answer.
+        pub unanswered: Option<Unanswered>,
     }
     QuestionRequest { pub ask_id: AskId, pub questions: Vec<Question>, pub tool_use_id: Option<ToolUseId>, pub title: Option<String> }
     Question {
@@ -258,6 +294,8 @@ payloads! {
         pub rejected: Option<bool>,
         pub by: String,
         pub reason: Option<String>,
+        /// Nobody refused to answer: it ended without one.
+        pub unanswered: Option<Unanswered>,
     }
     /// A component waits for a value from a person, or a call of a client's tool for its result.
     Interrupt {
@@ -277,6 +315,8 @@ payloads! {
         pub is_error: Option<bool>,
         pub by: String,
         pub reason: Option<String>,
+        /// Why there is no value.
+        pub unanswered: Option<Unanswered>,
     }
 
     // ---- sub-agents and background ----
@@ -288,6 +328,8 @@ payloads! {
         pub parent_tool_use_id: Option<ToolUseId>,
         pub parent_subagent_id: Option<SubagentId>,
     }
+    /// What has changed of a sub-agent that runs: it goes on in the background, say.
+    SubagentUpdated { pub subagent_id: SubagentId, pub background: Option<bool> }
     SubagentEnded { pub subagent_id: SubagentId, pub status: WorkStatus, pub tool_calls: u64, pub file_changes: u64 }
     BackgroundStarted {
         pub background_id: BackgroundId,
@@ -301,6 +343,8 @@ payloads! {
         pub output: Option<String>,
         pub exit_code: Option<i32>,
         pub blob: Option<BlobRef>,
+        /// Why it ended, when it did not end by itself.
+        pub reason: Option<String>,
     }
 
     // ---- components and shared state ----
@@ -357,10 +401,21 @@ payloads! {
         /// The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns.
         pub branched: Option<bool>,
     }
-    Forked { pub from_session: SessionId, pub at_seq: Seq }
-    /// The queue as it is now. A message's content stands in `added`, once, when it enters.
+    Forked {
+        pub from_session: SessionId,
+        /// What that one was called then.
+        pub from_title: Option<String>,
+        pub at_seq: Seq,
+    }
+    /// The queue as it is now. A message's content stands in `added` when it enters, and again when it is edited.
     QueueChanged { pub queue: Vec<QueueItem>, pub added: Option<QueueAdded> }
-    QueueItem { pub message_id: MessageId, pub preview: String, pub state: QueueState }
+    QueueItem {
+        pub message_id: MessageId,
+        pub preview: String,
+        pub state: QueueState,
+        /// It does not go on by itself, and this is why.
+        pub held: Option<Hold>,
+    }
     QueueAdded { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin, pub position: u64 }
 
     // ---- escape ----

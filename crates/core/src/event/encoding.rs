@@ -2,25 +2,76 @@
 
 use std::borrow::Cow;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Envelope, Error, Event, payload_schemas};
+use super::samples::samples;
+use super::table::payload_schemas;
+use super::{Envelope, Error, Event};
 use crate::id::{Seq, SessionId, SubagentId, TurnId};
 use crate::time::Timestamp;
 
-/// An encoded event: its position and the bytes that are stored and sent. Cloning shares the bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The type of what stands where something cannot be read. No event has it.
+pub const UNREADABLE: &str = "unreadable";
+
+/// What is said of it.
+#[derive(Serialize, JsonSchema)]
+struct Unreadable {
+    error: String,
+    /// How it begins.
+    raw: String,
+}
+
+/// How much is shown of what cannot be read.
+const UNREADABLE_BYTES: usize = 256;
+
+/// An encoded event: its position and the bytes that are stored and sent. Cloning shares them, and the event itself where this process made it.
+#[derive(Debug, Clone)]
 pub struct Record {
     pub seq: Seq,
     pub json: Bytes,
+    decoded: Option<Arc<Envelope>>,
 }
 
+/// The bytes decide: whether somebody has read them already makes no difference.
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        (self.seq, &self.json) == (other.seq, &other.json)
+    }
+}
+
+impl Eq for Record {}
+
 impl Record {
+    /// Bytes from somewhere else.
+    pub fn new(seq: Seq, json: impl Into<Bytes>) -> Self {
+        Self { seq, json: json.into(), decoded: None }
+    }
+
+    /// What stands in a log where something cannot be read: the same place, and what is there instead of an event.
+    pub fn unreadable(seq: Seq, session_id: &SessionId, why: &str, found: &[u8]) -> Self {
+        let found = found.get(..found.len().min(UNREADABLE_BYTES)).unwrap_or_default();
+        let data = Unreadable { error: why.to_owned(), raw: String::from_utf8_lossy(found).into_owned() };
+        let head = Head {
+            seq,
+            ts: Timestamp::from_millis(0),
+            kind: UNREADABLE,
+            session_id: session_id.as_str(),
+            turn_id: None,
+        };
+        head.around(|json| json.extend(serde_json::to_vec(&data).unwrap_or_default()))
+    }
+
+    pub fn is_unreadable(&self) -> bool {
+        self.kind() == UNREADABLE
+    }
+
     /// The event's type, found where `Envelope::encode` put it.
     pub fn kind(&self) -> &str {
         const MARK: &[u8] = b"\"type\":\"";
@@ -31,15 +82,27 @@ impl Record {
             let end = rest.iter().position(|&byte| byte == b'"')?;
             std::str::from_utf8(rest.get(..end)?).ok()
         });
-        kind.unwrap_or("unknown")
+        // Somebody else wrote it, in an order or with spaces of their own.
+        kind.or_else(|| serde_json::from_slice::<Kind<'_>>(&self.json).ok().map(|found| found.kind))
+            .unwrap_or("unknown")
     }
 
-    pub fn decode(&self) -> Result<Envelope, Error> {
-        Envelope::decode(&self.json)
+    /// The event. Nothing is parsed if this process made it.
+    pub fn decode(&self) -> Result<Arc<Envelope>, Error> {
+        match &self.decoded {
+            Some(envelope) => Ok(Arc::clone(envelope)),
+            None => Envelope::decode(&self.json).map(Arc::new),
+        }
     }
 }
 
 impl Envelope {
+    /// Encodes the event, and keeps it beside its bytes for readers in this process.
+    pub fn into_record(self) -> Record {
+        let record = self.encode();
+        Record { decoded: Some(Arc::new(self)), ..record }
+    }
+
     /// Encodes the event, once in its life.
     pub fn encode(&self) -> Record {
         let head = Head {
@@ -65,7 +128,8 @@ impl Envelope {
         let wire: Wire<'_> = serde_json::from_slice(json)?;
         let event = Event::from_parts(&wire.kind, wire.data);
         // A started or ended sub-agent names itself there, not the one who did it.
-        let names_itself = matches!(event, Event::SubagentStarted(_) | Event::SubagentEnded(_));
+        let names_itself =
+            matches!(event, Event::SubagentStarted(_) | Event::SubagentUpdated(_) | Event::SubagentEnded(_));
         let subagent_id = if names_itself || !wire.data.get().contains("\"subagent_id\"") {
             None
         } else {
@@ -82,7 +146,8 @@ impl Envelope {
     }
 }
 
-/// The same fact in another session's log, with every byte of its payload kept: what a fork copies.
+/// The same fact in a session's log, in the form in which all are written: what a fork and an import copy. Of the payload only spaces between its
+/// parts are left out.
 pub fn readdress(record: &Record, session_id: &SessionId) -> Result<Record, Error> {
     let wire: Wire<'_> = serde_json::from_slice(&record.json)?;
     let head = Head {
@@ -92,7 +157,21 @@ pub fn readdress(record: &Record, session_id: &SessionId) -> Result<Record, Erro
         session_id: session_id.as_str(),
         turn_id: wire.turn_id.as_deref(),
     };
-    Ok(head.around(|json| json.extend_from_slice(wire.data.get().as_bytes())))
+    Ok(head.around(|json| write_compact(json, wire.data.get())))
+}
+
+fn write_compact(out: &mut Vec<u8>, json: &str) {
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' | b'\n' | b'\r' | b'\t' if !in_string => continue,
+            _ => {}
+        }
+        out.push(byte);
+    }
 }
 
 struct Head<'a> {
@@ -118,7 +197,7 @@ impl Head<'_> {
         json.extend_from_slice(br#","data":"#);
         write_data(&mut json);
         json.push(b'}');
-        Record { seq: self.seq, json: json.into() }
+        Record::new(self.seq, json)
     }
 }
 
@@ -149,6 +228,12 @@ struct Doer {
 }
 
 #[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+}
+
+#[derive(Deserialize)]
 struct Wire<'a> {
     seq: Seq,
     ts: Timestamp,
@@ -165,10 +250,28 @@ struct Wire<'a> {
 /// The JSON Schema of an envelope, one branch per type. A type that is not listed is legal too: it comes from a newer version.
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let branches: Vec<Value> = payload_schemas(&mut generator)
-        .into_iter()
-        .map(|(kind, data)| json!({ "title": kind, "properties": { "type": { "const": kind }, "data": data }, "required": ["type", "data"] }))
-        .collect();
+    let samples = samples();
+    let unreadable = Record::unreadable(Seq(7), &SessionId::trusted("try-me"), "expected value", b"\0\0");
+    let unreadable: Value = serde_json::from_slice(&unreadable.json).unwrap_or_default();
+    let branch = |(kind, data): (&str, schemars::Schema)| {
+        let examples: Vec<&Value> = samples
+            .iter()
+            .chain([&unreadable])
+            .filter(|event| event.get("type").is_some_and(|known| known == kind))
+            .collect();
+        let properties = json!({ "type": { "const": kind }, "data": data });
+        json!({ "title": kind, "properties": properties, "required": ["type", "data"], "examples": examples })
+    };
+    let mut payloads = payload_schemas(&mut generator);
+    payloads.push((UNREADABLE, generator.subschema_for::<Unreadable>()));
+    let branches: Vec<Value> = payloads.into_iter().map(branch).collect();
+    let mut definitions = Value::Object(generator.take_definitions(true));
+    // A title for each, so that what is generated from it has names.
+    for (name, definition) in definitions.as_object_mut().into_iter().flatten() {
+        if let Some(definition) = definition.as_object_mut() {
+            definition.insert("title".to_owned(), json!(name));
+        }
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Event",
@@ -184,6 +287,6 @@ pub fn schema() -> Value {
         },
         "required": ["seq", "ts", "type", "session_id", "data"],
         "oneOf": branches,
-        "$defs": generator.take_definitions(true),
+        "$defs": definitions,
     })
 }

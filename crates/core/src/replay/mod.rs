@@ -8,8 +8,8 @@ mod entry;
 use serde_json::Value;
 
 pub use self::entry::{Direction, Entry, Error, read};
-use crate::command::{Answer, Command, Files, Message, Update, When, Wish};
-use crate::event::Envelope;
+use crate::command::{Answer, ClientCommand, Command, Files, Message, Update, When};
+use crate::event::{AfterStop, Envelope};
 use crate::id::{IdSource, SessionId};
 use crate::runtime::{self, Beginning, Capabilities, Line, Opening, Protocol};
 use crate::session::{Effect, Input, Limits, Machine, Output, Setup, State};
@@ -114,7 +114,7 @@ impl<'a> Player<'a> {
             }
         };
         // The recording begins with an agent that runs.
-        player.wish(Wish::Resume { provider_session_id });
+        player.command(Command::Resume { provider_session_id });
         player
     }
 
@@ -136,32 +136,32 @@ impl<'a> Player<'a> {
 
     fn act(&mut self, act: Act) {
         match act {
-            Act::Send(message) => self.wish(Wish::Send { message, when: When::Steer }),
-            Act::Stop => self.wish(Wish::Stop { turn_id: None }),
+            Act::Send(message) => self.command(Command::Send { message, when: When::Steer }),
+            Act::Stop => self.command(Command::Stop { turn_id: None, then: AfterStop::Continue }),
             Act::Answer { key, answer } => {
                 if let Some(ask_id) = self.machine.ask_called(&key) {
-                    self.wish(Wish::Answer { ask_id, answer });
+                    self.command(Command::Answer { ask_id, answer });
                 }
             }
-            Act::Update(update) => self.wish(Wish::Update(update)),
-            Act::Compact => self.wish(Wish::Compact),
-            Act::Rollback(turns) => self.wish(Wish::Rollback { turns, files: Files::Keep }),
+            Act::Update(update) => self.command(Command::Update(update)),
+            Act::Compact => self.command(Command::Compact),
+            Act::Rollback(turns) => self.command(Command::Rollback { turns, files: Files::Keep }),
             Act::Restart(NewAgent { protocol, beginning }) => {
                 self.input(Input::Exited {
                     exit_code: None,
                     description: "the recording goes on in another process".to_owned(),
                 });
                 (self.protocol, self.beginning) = (protocol, beginning);
-                self.wish(Wish::Resume { provider_session_id: None });
+                self.command(Command::Resume { provider_session_id: None });
             }
             Act::Hear(line) => self.hear(&line),
         }
     }
 
-    fn wish(&mut self, wish: Wish) {
+    fn command(&mut self, command: Command) {
         self.replies += 1;
-        let command = Command { by: "host".to_owned(), wish };
-        self.input(Input::Wish { command, reply_to: self.replies });
+        let command = ClientCommand { by: "host".to_owned(), command };
+        self.input(Input::Command { command, reply_to: self.replies });
     }
 
     fn hear(&mut self, line: &Value) {

@@ -13,15 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::setting::{Setting, Takes};
+pub use self::setting::{Setting, Takes, is_unguarded, texts_of};
 pub use self::text::{StreamedText, Voice};
 use crate::command::{Answer, Callback, Files};
-use crate::event::{
-    AgentUnparsed, EndReason, Event, Failure, Interrupt, ModelChoice, Origin, Outcome, Part, PermissionRequest,
-    QuestionRequest, SlashCommand,
-};
+use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
 use crate::id::{MessageId, SessionId, SubagentId, TurnId};
 use crate::replay::Recorded;
+pub use crate::summary::AskRequest;
 use crate::time::Timestamp;
 
 /// What an agent of one runtime can do. A call for something it cannot do is refused, so this must be true.
@@ -46,6 +44,8 @@ pub struct Capabilities {
     pub plan: bool,
     pub subagents: bool,
     pub background: bool,
+    /// Ends one thing that runs in the background, when told to.
+    pub stop_background: bool,
     /// Shows components, and hears what people do in them.
     pub components: bool,
     /// Shares a state with its clients, and hears of their changes.
@@ -93,6 +93,8 @@ pub struct Opening {
     pub mode: Option<String>,
     pub system_prompt: Option<String>,
     pub beginning: Beginning,
+    /// Where the conversation stood when the agent was last heard, in its own words: what it must have stored to remember all of it.
+    pub anchor: Option<String>,
     /// What the client gave beyond the above, for the runtime that understands it.
     pub params: Value,
 }
@@ -129,6 +131,10 @@ pub enum Order {
     },
     Compact {
         turn_id: TurnId,
+    },
+    /// End this task or sub-agent of the background. Only for those whose capabilities say so.
+    StopBackground {
+        id: String,
     },
     /// Change what `params` said at the opening.
     Configure {
@@ -173,14 +179,6 @@ pub struct Ready {
     pub models: Option<Vec<ModelChoice>>,
 }
 
-/// What an agent wants of a person. The session gives it its id.
-#[derive(Debug, Clone)]
-pub enum AskRequest {
-    Permission(PermissionRequest),
-    Question(QuestionRequest),
-    Interrupt(Interrupt),
-}
-
 /// What an agent says, translated.
 #[derive(Debug, Clone)]
 pub enum Report {
@@ -200,6 +198,12 @@ pub enum Report {
         origin: Origin,
     },
     Fact {
+        subagent_id: Option<SubagentId>,
+        event: Event,
+    },
+    /// A fact whose output the agent has cut or not said, and the file in which it keeps it. Whoever can reads that file, while it is there.
+    Kept {
+        file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
         event: Event,
     },
@@ -238,6 +242,38 @@ pub enum Report {
         reason: EndReason,
         message: Option<String>,
     },
+}
+
+/// Where an agent keeps an output.
+#[derive(Debug, Clone)]
+pub enum OutputFile {
+    /// All of a file is the output.
+    Whole {
+        path: String,
+        /// How the file ends besides the output, when it is whole.
+        mark: Option<String>,
+    },
+    Entry(OutputEntry),
+}
+
+/// One line of a file that the agent writes line by line. It may come a moment after the agent spoke of it.
+#[derive(Debug, Clone)]
+pub struct OutputEntry {
+    /// The folder in one of whose folders the file is.
+    pub below: String,
+    pub file: String,
+    /// What the agent calls that which has an output.
+    pub task: String,
+    /// Reads a line; nothing if it is about something else.
+    pub read: fn(entry: &OutputEntry, line: &str) -> Option<EntryOutput>,
+}
+
+/// What an entry says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryOutput {
+    pub text: String,
+    /// The file that has all of it, if the entry has not.
+    pub whole_in: Option<String>,
 }
 
 /// A fact that the agent itself, not one of its sub-agents, brought about.
@@ -308,6 +344,11 @@ pub const RECORDED: &[(&str, MakeRecorded)] = &[
 
 /// How much of an unreadable line is kept in the log.
 const UNPARSED_BYTES: usize = 2 * 1024;
+
+/// A message about how far a tool is, as a line of its own: readers put what tools say of their progress behind each other.
+pub(crate) fn line_of_progress(message: &str) -> String {
+    format!("{}\n", message.trim_end_matches(['\r', '\n']))
+}
 
 /// The fact that a line could not be read.
 pub fn unparsed(location: &str, error: &dyn std::fmt::Display, line: Line<'_>) -> Event {

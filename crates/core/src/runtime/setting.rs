@@ -27,7 +27,18 @@ pub enum Takes {
     Text,
     /// A whole number.
     Number,
+    /// A number, whole or not.
+    Decimal,
+    /// `true` or `false`.
+    Flag,
+    /// A list of texts, or one text with commas between them.
+    Texts,
+    /// An object, as the agent describes it.
+    Object,
 }
+
+/// More than this is a mistake, whatever is counted.
+const LARGEST_NUMBER: u64 = 1_000_000_000;
 
 impl Setting {
     /// Says why a value is not for this setting.
@@ -39,10 +50,43 @@ impl Setting {
                 (chosen() || value.is_object(), format!("one of {}, or an object", self.choices.join(", ")))
             }
             Takes::Text => (value.as_str().is_some_and(|text| !text.is_empty()), "a text".to_owned()),
-            Takes::Number => (value.is_u64(), "a whole number".to_owned()),
+            Takes::Number => {
+                let fits = value.as_u64().is_some_and(|number| number <= LARGEST_NUMBER);
+                (fits, format!("a whole number up to {LARGEST_NUMBER}"))
+            }
+            Takes::Decimal => (value.as_f64().is_some_and(|number| number >= 0.0), "a number".to_owned()),
+            Takes::Flag => (value.is_boolean(), "true or false".to_owned()),
+            Takes::Texts => (value.is_string() || is_texts(value), "a list of texts".to_owned()),
+            Takes::Object => (value.is_object(), "an object".to_owned()),
         };
         if fits { Ok(()) } else { Err(format!("must be {wanted}; {value} is not")) }
     }
+}
+
+/// Whether a value of a setting lets an agent do everything without asking anybody. Only a person of this machine may choose that.
+pub fn is_unguarded(name: &str, value: &Value) -> bool {
+    let words: &[&str] = match name {
+        "sandbox" => &["danger-full-access"],
+        "approval_policy" => &["never"],
+        "mode" => &["full-access", "bypass", "bypass-permissions"],
+        _ => &[],
+    };
+    value.as_str().is_some_and(|value| words.iter().any(|word| same(word, value)))
+}
+
+/// What a parameter that [takes texts](Takes::Texts) holds.
+pub fn texts_of(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) => {
+            text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        }
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
 }
 
 /// Agents spell one word in several ways: `read-only`, `readOnly`, `read_only`.
@@ -60,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_what_fits_is_taken() {
-        let cases: [(Takes, &[Value], &[Value]); 4] = [
+        let cases: [(Takes, &[Value], &[Value]); 8] = [
             (Takes::Choice, &[json!("read-only"), json!("readOnly")], &[json!("readonly!"), json!(""), json!({})]),
             (
                 Takes::ChoiceOrObject,
@@ -68,7 +112,15 @@ mod tests {
                 &[json!("ever"), json!([]), json!(1)],
             ),
             (Takes::Text, &[json!("low"), json!("of its own")], &[json!(""), json!(null), json!(3)]),
-            (Takes::Number, &[json!(0), json!(8000)], &[json!(-1), json!(1.5), json!("8000"), json!(null)]),
+            (
+                Takes::Number,
+                &[json!(0), json!(8000)],
+                &[json!(-1), json!(1.5), json!("8000"), json!(null), json!(u64::MAX)],
+            ),
+            (Takes::Decimal, &[json!(0), json!(1.5)], &[json!(-1), json!("1.5"), json!(null)]),
+            (Takes::Flag, &[json!(true), json!(false)], &[json!("true"), json!(1), json!(null)]),
+            (Takes::Texts, &[json!([]), json!(["a", "b"]), json!("a,b")], &[json!([1]), json!({}), json!(null)]),
+            (Takes::Object, &[json!({}), json!({ "a": [] })], &[json!([]), json!("{}"), json!(null)]),
         ];
         for (takes, good, bad) in cases {
             let setting = Setting { name: "it", takes, choices: &["read-only", "never"] };

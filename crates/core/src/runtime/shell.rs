@@ -70,7 +70,7 @@ pub fn reading(script: &str) -> Option<Reading> {
 }
 
 impl Reading {
-    fn inside(self, directory: &str) -> Self {
+    pub(crate) fn inside(self, directory: &str) -> Self {
         let join = |path: String| if path.starts_with('/') { path } else { format!("{directory}/{path}") };
         let place = |path: Option<String>| Some(path.map_or_else(|| directory.to_owned(), join));
         match self {
@@ -191,7 +191,7 @@ fn name_of(program: &str) -> &str {
 }
 
 /// Programs that only pass on, shorten or count what they are given.
-fn is_filter(words: &[String]) -> bool {
+pub(crate) fn is_filter(words: &[String]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let inputs = operands(arguments, &["-n", "-c", "-k", "-t", "-d", "-f", "-e", "-m", "-A", "-B", "-C"]);
     match name_of(program) {
@@ -204,7 +204,7 @@ fn is_filter(words: &[String]) -> bool {
     }
 }
 
-fn classify(words: &[String]) -> Option<Reading> {
+pub(crate) fn classify(words: &[String]) -> Option<Reading> {
     let (program, arguments) = words.split_first()?;
     let file = |flags_with_value: &[&str]| match operands(arguments, flags_with_value).as_slice() {
         [path] => Some(Reading::File { path: path.clone() }),
@@ -226,6 +226,10 @@ fn classify(words: &[String]) -> Option<Reading> {
         "git" => match arguments.split_first() {
             Some((command, rest)) if command == "grep" => search("grep", rest),
             Some((command, rest)) if command == "ls-files" => list(&operands(rest, &[])),
+            Some((command, rest)) if command == "show" => match operands(rest, &[]).as_slice() {
+                [object] => object.split_once(':').map(|(_, path)| Reading::File { path: path.to_owned() }),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,

@@ -1,12 +1,15 @@
 //! What the session makes of what its agent says and does. An agent is not trusted to keep the laws: what would break one is kept in the log as
 //! unparsed, and the session goes on.
 
-use super::machine::{Agent, Effect, Errand, Machine, Output, ReplyTo, Step};
+use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step};
 use super::open::{Scope, unanswered};
+use super::queue::Place;
+use super::state::Queued;
 use crate::command::{Refusal, Reply};
 use crate::event::{
-    Activity, AgentUnparsed, Event, Failure, Interrupt, Origin, Outcome, PermissionRequest, QuestionRequest, Rollback,
-    SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart, UserMessage,
+    Activity, AgentUnparsed, Event, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest, QuestionRequest,
+    Rollback, SaidBy, SessionEnded, SessionReady, Stands, Steer, SteerState, SubagentEnded, ToolStart, Unanswered,
+    UserMessage,
 };
 use crate::id::{AskId, MessageId, SubagentId};
 use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure};
@@ -33,13 +36,15 @@ impl Machine {
                 }
             }
             Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
-            Report::Fact { subagent_id, event } => self.fact(subagent_id, event, at, out),
+            Report::Fact { subagent_id, event } | Report::Kept { subagent_id, event, .. } => {
+                self.fact(subagent_id, event, at, out);
+            }
             Report::Ask { key, subagent_id, request } => self.ask(key, subagent_id, request, at, out),
             Report::AskWithdrawn { key, reason } => self.ask_withdrawn(&key, &reason, at, out),
             Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
             Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
             Report::RolledBack { files_restored, branched } => {
-                if let Some((to, Errand::Rollback { order, by, .. })) = self.take_rollback() {
+                if let Some((to, Operation::Rollback { order, by, .. })) = self.take_rollback() {
                     let (turn_ids, branched) = (order.turn_ids, branched.then_some(true));
                     self.emit(at, out, Rollback { turn_ids, files_restored, by: Some(by), branched });
                     out.reply(to, Ok(Reply::Done));
@@ -60,14 +65,15 @@ impl Machine {
             Report::SessionEnded { reason, message } => {
                 if !self.state.ended {
                     self.emit(at, out, SessionEnded { reason, terminated_by: "agent".to_owned(), message });
+                    self.hold(at, out, Hold::Ended);
                     self.proceed(at, out);
                 }
             }
         }
     }
 
-    pub(super) fn take_rollback(&mut self) -> Option<(ReplyTo, Errand)> {
-        self.errand.take_if(|(_, errand)| matches!(errand, Errand::Rollback { .. }))
+    pub(super) fn take_rollback(&mut self) -> Option<(ReplyTo, Operation)> {
+        self.pending_operation.take_if(|(_, operation)| matches!(operation, Operation::Rollback { .. }))
     }
 
     fn renamed(&mut self, provider_session_id: String, reason: String, at: Timestamp, out: &mut Output) {
@@ -106,12 +112,12 @@ impl Machine {
             return self.close_agent(at, out);
         }
         self.tell_news(out);
-        match self.errand.take() {
-            Some((to, Errand::Resume(_))) => out.reply(to, Ok(Reply::Done)),
-            Some((to, Errand::Rollback { order, by, .. })) => {
+        match self.pending_operation.take() {
+            Some((to, Operation::Resume(_))) => out.reply(to, Ok(Reply::Done)),
+            Some((to, Operation::Rollback { order, by, .. })) => {
                 out.order(Order::Rollback(order.clone()));
                 let until = Some(at.plus_millis(self.setup.limits.start_ms));
-                self.errand = Some((to, Errand::Rollback { order, by, until }));
+                self.pending_operation = Some((to, Operation::Rollback { order, by, until }));
             }
             None => {}
         }
@@ -125,7 +131,7 @@ impl Machine {
         }
         self.agent = Agent::Ready { idle_deadline: None };
         self.begin_turn(at, out, Vec::new(), origin, None);
-        self.show(at, out, Activity::Thinking, None);
+        self.emit_status_if_changed(at, out, Activity::Thinking, None);
     }
 
     fn fact(&mut self, mut subagent_id: Option<SubagentId>, mut event: Event, at: Timestamp, out: &mut Output) {
@@ -137,16 +143,18 @@ impl Machine {
             return; // The echo of a name that it was told.
         }
         let objection = match &event {
-            event if !may_say(event) => Some("this is not for an agent to say"),
+            event if event.said_by() != SaidBy::Agent => Some("this is not for an agent to say"),
             event => self.state.open.objection(event, subagent_id.as_ref()),
         };
         let doer = match &event {
             Event::SubagentEnded(ended) => Some(&ended.subagent_id),
+            Event::SubagentUpdated(updated) => Some(&updated.subagent_id),
             // One that works in the background may have helpers of its own.
             Event::SubagentStarted(started) => started.parent_subagent_id.as_ref(),
             _ => subagent_id.as_ref(),
         };
-        let in_background = self.state.open.in_background(doer);
+        let of_background_call = matches!(&event, Event::ToolProgress(progress) if self.state.open.is_background_call(&progress.tool_use_id));
+        let in_background = of_background_call || self.state.open.in_background(doer);
         let stray = !self.agent_in_turn() && !in_background && !may_stand_alone(&event);
         if let Some(error) = objection.or(stray.then_some("said outside a turn")) {
             return self.refuse_fact(subagent_id, &event, error, at, out);
@@ -157,11 +165,12 @@ impl Machine {
         let activity = if subagent_id.is_none() { self.activity_of(&event) } else { None };
         let turn_id = match &event {
             Event::SubagentStarted(started) if started.background == Some(true) => self.state.turn.clone(),
+            _ if of_background_call => None,
             _ => self.turn_of(subagent_id.as_ref()),
         };
         if let Event::Status(status) = &event {
             // The agent's own word; it counts as shown.
-            self.shown = Some((status.state, status.label.clone()));
+            self.last_status = Some((status.state, status.label.clone()));
             if self.stop.is_some() {
                 return;
             }
@@ -171,7 +180,7 @@ impl Machine {
         }
         self.emit_as(at, out, subagent_id, turn_id, event);
         if let Some((activity, label)) = activity {
-            self.show(at, out, activity, label);
+            self.emit_status_if_changed(at, out, activity, label);
         }
     }
 
@@ -190,12 +199,11 @@ impl Machine {
         out: &mut Output,
     ) {
         let raw = format!("{event:?}");
-        let cut = raw.floor_char_boundary(raw.len().min(2048));
         let unparsed = AgentUnparsed {
             location: format!("{}/{}", self.setup.runtime, event.kind()),
             error: error.to_owned(),
-            raw: raw.get(..cut).unwrap_or_default().to_owned(),
             size: Some(raw.len() as u64),
+            raw,
             sha256: None,
         };
         let turn_id = self.state.turn.clone();
@@ -249,14 +257,14 @@ impl Machine {
         let turn_id = self.turn_of(subagent_id.as_ref());
         self.emit_as(at, out, subagent_id, turn_id, event);
         self.ask_keys.insert(ask_id, key);
-        self.show(at, out, Activity::Waiting, Some(label.to_owned()));
+        self.emit_status_if_changed(at, out, Activity::Waiting, Some(label.to_owned()));
     }
 
     fn ask_withdrawn(&mut self, key: &str, reason: &str, at: Timestamp, out: &mut Output) {
         let Some(ask_id) = self.ask_called(key) else { return };
         self.ask_keys.remove(&ask_id);
         if let Some(ask) = self.state.open.asks.get(&ask_id) {
-            let (owner, event) = (ask.owner.clone(), unanswered(ask, reason));
+            let (owner, event) = (ask.owner.clone(), unanswered(ask, Unanswered::Withdrawn, reason));
             let turn_id = self.turn_of(owner.as_ref());
             self.emit_as(at, out, owner, turn_id, event);
             self.show_after_ask(at, out);
@@ -267,7 +275,7 @@ impl Machine {
     pub(super) fn show_after_ask(&mut self, at: Timestamp, out: &mut Output) {
         if self.state.open.asks.is_empty() {
             let activity = if self.state.open.tools.is_empty() { Activity::Thinking } else { Activity::Tool };
-            self.show(at, out, activity, None);
+            self.emit_status_if_changed(at, out, activity, None);
         }
     }
 
@@ -290,7 +298,8 @@ impl Machine {
         let rejected = Steer { message_id, state: SteerState::Rejected, reason: Some(reason), ..Steer::default() };
         self.emit(at, out, rejected);
         // Accepted is accepted: it gets a turn of its own.
-        self.enqueue(at, out, steer, super::turn::Place::First);
+        let held = self.stop.as_ref().and_then(|stop| stop.hold);
+        self.enqueue(at, out, Queued { held, ..steer }, Place::First);
         self.refused += 1;
         self.proceed(at, out);
     }
@@ -322,8 +331,8 @@ impl Machine {
         self.agent = Agent::Absent;
         let StartFailure { message, code, fix } = failure;
         let failure = Failure { message, code, retryable: true, fix };
-        let errand = self.errand.take();
-        if let Some((to, _)) = errand {
+        let operation = self.pending_operation.take();
+        if let Some((to, _)) = operation {
             let Failure { message, code, fix, .. } = failure.clone();
             out.reply(to, Err(Refusal::AgentFailed { message, code, fix }));
             if self.state.turn.is_none() {
@@ -333,9 +342,9 @@ impl Machine {
         if self.state.turn.is_some() {
             self.finish_turn(at, out, Outcome::Failed, None, Some(failure), None);
         }
-        self.unheard.clear();
-        // What waits would only fail as well: it stays in the queue until the next message.
-        self.paused = true;
+        self.pending_callbacks.clear();
+        // What waits would only fail as well.
+        self.hold(at, out, Hold::NotStarted);
         self.proceed(at, out);
     }
 
@@ -356,7 +365,7 @@ impl Machine {
                 if self.state.turn.is_some() {
                     self.lost_in_turn(exit_code, description, at, out);
                 }
-                if let Some((to, _)) = self.errand.take() {
+                if let Some((to, _)) = self.pending_operation.take() {
                     let message = format!("{} ended: {description}", self.setup.runtime);
                     out.reply(to, Err(Refusal::AgentFailed { message, code: "agent_exited".to_owned(), fix: None }));
                 }
@@ -369,7 +378,8 @@ impl Machine {
             }
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the agent ended");
-        let is_needed = self.undelivered.is_some() || self.errand.is_some() || !self.unheard.is_empty();
+        let is_needed =
+            self.undelivered.is_some() || self.pending_operation.is_some() || !self.pending_callbacks.is_empty();
         if is_needed && !self.shutting_down {
             self.start_agent(at, out);
         }
@@ -417,52 +427,14 @@ fn tool_label(start: &ToolStart) -> String {
     label.lines().next().unwrap_or_default().chars().take(LABEL_CHARS).collect()
 }
 
-/// Whether a fact of this type may come from an agent. The others are the session's own.
-fn may_say(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::SessionReady(_)
-            | Event::SessionEnded(_)
-            | Event::UserMessage(_)
-            | Event::TurnStarted(_)
-            | Event::Steer(_)
-            | Event::Done(_)
-            | Event::PermissionRequest(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequest(_)
-            | Event::QuestionResolved(_)
-            | Event::Interrupt(_)
-            | Event::InterruptResolved(_)
-            | Event::ComponentCallback(_)
-            | Event::Rollback(_)
-            | Event::Forked(_)
-            | Event::QueueChanged(_)
-            | Event::Unknown(_)
-    )
-}
-
 /// Whether a fact may stand between turns.
 fn may_stand_alone(event: &Event) -> bool {
-    // A helper may begin its work after the turn that wanted it.
-    if let Event::SubagentStarted(started) = event {
-        return started.background == Some(true);
+    match Event::stands(event.kind()) {
+        Stands::Anywhere => true,
+        Stands::InTurn => false,
+        // A helper may begin its work after the turn that wanted it.
+        Stands::InTurnOrBackground => {
+            matches!(event, Event::SubagentStarted(started) if started.background == Some(true))
+        }
     }
-    matches!(
-        event,
-        Event::SessionUpdated(_)
-            | Event::ModeChanged(_)
-            | Event::ModelChanged(_)
-            | Event::BackgroundStarted(_)
-            | Event::BackgroundEnded(_)
-            | Event::ComponentUpdate(_)
-            | Event::ComponentRemove(_)
-            | Event::StateSnapshot(_)
-            | Event::StateDelta(_)
-            | Event::ArtifactCreated(_)
-            | Event::ArtifactUpdated(_)
-            | Event::ArtifactVersion(_)
-            | Event::ArtifactRemoved(_)
-            | Event::EvidenceChanged(_)
-            | Event::AgentUnparsed(_)
-    )
 }

@@ -7,7 +7,7 @@ use super::machine::{Agent, Machine, Output};
 use super::open::{OpenAsk, Owner, unanswered};
 use crate::client_tools;
 use crate::command::{Answer, Callback, Outcome as Verdict, Refusal, Reply};
-use crate::event::{ComponentCallback, Event, StateDelta};
+use crate::event::{ComponentCallback, Event, StateDelta, Unanswered};
 use crate::id::{AskId, ToolUseId};
 use crate::runtime::Order;
 use crate::shared;
@@ -20,10 +20,10 @@ mod tests;
 const MAX_ACTION_BYTES: usize = 256;
 
 /// How much may be done in components while the agent is on its way.
-const MAX_UNHEARD: usize = 100;
+const MAX_PENDING_CALLBACKS: usize = 100;
 
 impl Machine {
-    /// A patch that leaves everything as it is is granted and writes nothing; that is also how the state is read.
+    /// A patch that leaves everything as it is writes nothing.
     pub(super) fn patch_state(&mut self, patch: Value, by: String, at: Timestamp, out: &mut Output) -> Verdict {
         let before = shared::document(&self.state.shared);
         let after = shared::patched(&before, &patch).map_err(Refusal::Patch)?;
@@ -41,6 +41,7 @@ impl Machine {
 
     pub(super) fn call_back(&mut self, callback: Callback, by: String, at: Timestamp, out: &mut Output) -> Verdict {
         self.must_be_open()?;
+        self.must_be_agreed()?;
         let Callback { component_id, action, payload } = callback.clone();
         if !self.state.components.contains(&component_id) {
             return Err(Refusal::ComponentNotFound(component_id));
@@ -51,17 +52,17 @@ impl Machine {
         if action.is_empty() || action.len() > MAX_ACTION_BYTES {
             return Err(Refusal::Invalid(format!("`action` has 1 to {MAX_ACTION_BYTES} bytes")));
         }
-        if self.unheard.len() >= MAX_UNHEARD {
+        if self.pending_callbacks.len() >= MAX_PENDING_CALLBACKS {
             return Err(Refusal::Invalid(format!(
-                "the agent has {MAX_UNHEARD} callbacks to hear; wait until it is there"
+                "the agent has {MAX_PENDING_CALLBACKS} callbacks to hear; wait until it is there"
             )));
         }
         let seq = self.emit(at, out, ComponentCallback { component_id, action, payload, by });
         match self.agent {
             Agent::Ready { .. } => out.order(Order::Callback(callback)),
-            Agent::Starting { .. } | Agent::Closing { .. } => self.unheard.push(callback),
+            Agent::Starting { .. } | Agent::Closing { .. } => self.pending_callbacks.push(callback),
             Agent::Absent => {
-                self.unheard.push(callback);
+                self.pending_callbacks.push(callback);
                 self.start_agent(at, out);
             }
         }
@@ -91,7 +92,10 @@ impl Machine {
             .asks
             .values()
             .filter(waits)
-            .map(|ask| (ask.owner.clone(), ask.pending.ask_id.clone(), unanswered(ask, "the agent has a result")))
+            .map(|ask| {
+                let event = unanswered(ask, Unanswered::Withdrawn, "the agent has a result");
+                (ask.owner.clone(), ask.pending.ask_id.clone(), event)
+            })
             .collect();
         for (owner, ask_id, event) in settled {
             let turn_id = self.turn_of(owner.as_ref());
@@ -117,7 +121,7 @@ impl Machine {
         if !self.state.shared.is_null() {
             self.tell_state(out);
         }
-        self.unheard.drain(..).for_each(|callback| out.order(Order::Callback(callback)));
+        self.pending_callbacks.drain(..).for_each(|callback| out.order(Order::Callback(callback)));
     }
 
     fn tell_state(&self, out: &mut Output) {

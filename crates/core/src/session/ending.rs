@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
-use super::machine::{Agent, Effect, Errand, Machine, Output, ReplyTo, Step, Stop};
+use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step, Stop};
 use crate::command::Refusal;
-use crate::event::{Activity, Outcome, Status};
+use crate::event::{Activity, Hold, Outcome, Status};
 use crate::runtime::{Order, StartFailure};
 use crate::time::Timestamp;
 
@@ -16,18 +16,25 @@ impl Machine {
         out: &mut Output,
         outcome: Outcome,
         reason: String,
+        hold: Option<Hold>,
         waiter: Option<ReplyTo>,
     ) {
+        // At once: what is sent while the turn ends is meant for after it.
+        if let Some(why) = hold {
+            self.hold(at, out, why);
+        }
         if let Some(stop) = &mut self.stop {
             stop.waiters.extend(waiter);
+            stop.hold = stop.hold.or(hold);
             return;
         }
-        self.show(at, out, Activity::Stopping, None);
+        self.emit_status_if_changed(at, out, Activity::Stopping, None);
         let deadline = at.plus_millis(self.setup.limits.interrupt_ms);
         let told_the_agent = self.undelivered.is_none() && matches!(self.agent, Agent::Ready { .. });
         self.stop = Some(Stop {
             outcome,
             reason: reason.clone(),
+            hold,
             step: Step::Asked,
             deadline,
             waiters: waiter.into_iter().collect(),
@@ -50,7 +57,7 @@ impl Machine {
         let limits = self.setup.limits;
         if let Some(stop) = &mut self.stop
             && stop.deadline <= at
-            && let Some((next, effect, stage)) = harder(stop.step)
+            && let Some((next, effect, stage)) = escalate(stop.step)
         {
             stop.step = next;
             stop.deadline = at.plus_millis(limits.terminate_ms);
@@ -59,7 +66,7 @@ impl Machine {
             self.emit(at, out, Status { state: Activity::Stopping, label, detail, attempt: None });
             out.effects.push(effect);
         }
-        if matches!(&self.errand, Some((_, Errand::Rollback { until: Some(until), .. })) if *until <= at)
+        if matches!(&self.pending_operation, Some((_, Operation::Rollback { until: Some(until), .. })) if *until <= at)
             && let Some((to, _)) = self.take_rollback()
         {
             // Whether it has gone back is not known; the next process tells by what it remembers.
@@ -87,7 +94,7 @@ impl Machine {
             }
             Agent::Ready { idle_deadline: Some(deadline) } if *deadline <= at => self.close_agent(at, out),
             Agent::Closing { deadline, step } if *deadline <= at => {
-                if let Some((next, effect, _)) = harder(*step) {
+                if let Some((next, effect, _)) = escalate(*step) {
                     *step = next;
                     *deadline = at.plus_millis(limits.terminate_ms);
                     out.effects.push(effect);
@@ -99,11 +106,13 @@ impl Machine {
 
     pub(super) fn shutdown(&mut self, at: Timestamp, out: &mut Output) {
         self.shutting_down = true;
-        if let Some((to, _)) = self.errand.take() {
+        if let Some((to, _)) = self.pending_operation.take() {
             out.reply(to, Err(Refusal::ShuttingDown));
         }
+        self.hold(at, out, Hold::Restarted);
         if self.state.turn.is_some() {
-            self.begin_stop(at, out, Outcome::Interrupted, "the daemon is shutting down".to_owned(), None);
+            let reason = "the daemon is shutting down".to_owned();
+            self.begin_stop(at, out, Outcome::Interrupted, reason, Some(Hold::Restarted), None);
         } else {
             self.proceed(at, out);
         }
@@ -114,7 +123,7 @@ impl Machine {
     }
 }
 
-fn harder(step: Step) -> Option<(Step, Effect, &'static str)> {
+fn escalate(step: Step) -> Option<(Step, Effect, &'static str)> {
     match step {
         Step::Asked => Some((Step::Terminated, Effect::Terminate, "terminate")),
         Step::Terminated => Some((Step::Killed, Effect::Kill, "kill")),

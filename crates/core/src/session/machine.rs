@@ -1,23 +1,28 @@
-//! The machine itself: its inputs, its effects, and how facts are made. How a turn begins and ends is in `turn`, what clients wish in `wishes`, what
+//! The machine itself: its inputs, its effects, and how facts are made. How a turn begins and ends is in `turn`, what clients ask for in `commands`, what
 //! agents say in `agent`.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::noise::{self, Noise};
 use super::open::Scope;
 use super::state::State;
 use crate::blob::{self, Blob};
-use crate::command::{self, Callback, Command};
+use crate::command::{self, Callback, ClientCommand};
 use crate::event::{
-    Activity, Delta, Done, Envelope, Event, Origin, Outcome, QueueChanged, SessionReady, Status, TurnStarted,
-    UserMessage,
+    Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, SessionReady, SessionUpdated, Status,
+    TurnStarted, UserMessage,
 };
 use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
+use crate::nesting;
 use crate::runtime::{
     Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
 };
 use crate::time::Timestamp;
+
+/// The smallest piece that text is cut into: one character always fits.
+const MIN_PIECE: usize = 4;
 
 /// Names whoever waits for a reply; chosen by the shell.
 pub type ReplyTo = u64;
@@ -67,8 +72,8 @@ impl Default for Limits {
 /// Everything that can happen to a session.
 #[derive(Debug)]
 pub enum Input {
-    Wish {
-        command: Command,
+    Command {
+        command: ClientCommand,
         reply_to: ReplyTo,
     },
     Report(Report),
@@ -125,20 +130,21 @@ pub struct Machine {
     /// What the running turn still has to tell the agent.
     pub(super) undelivered: Option<Work>,
     pub(super) stop: Option<Stop>,
-    /// A wish that needs the agent but is no turn.
-    pub(super) errand: Option<(ReplyTo, Errand)>,
+    /// A command that needs the agent but is no turn.
+    pub(super) pending_operation: Option<(ReplyTo, Operation)>,
     /// Where the agent's conversation stands.
     pub(super) anchor: Option<String>,
     /// What the agent calls its open asks.
     pub(super) ask_keys: HashMap<AskId, String>,
+    /// The ask whether an imported session may run.
+    pub(super) consent: Option<AskId>,
     /// What was done in components while no agent was there to hear it.
-    pub(super) unheard: Vec<Callback>,
+    pub(super) pending_callbacks: Vec<Callback>,
     /// How many messages at the head of the queue were said into this turn and refused by the agent.
     pub(super) refused: usize,
-    pub(super) shown: Option<(Activity, Option<String>)>,
+    pub(super) last_status: Option<(Activity, Option<String>)>,
+    noise: Noise,
     pub(super) shutting_down: bool,
-    /// The agent could not be started, so the queue waits for a person.
-    pub(super) paused: bool,
 }
 
 /// The agent's process.
@@ -179,13 +185,15 @@ pub(super) enum Work {
 pub(super) struct Stop {
     pub(super) outcome: Outcome,
     pub(super) reason: String,
+    /// What was said into the turn and not taken is held too.
+    pub(super) hold: Option<Hold>,
     pub(super) step: Step,
     pub(super) deadline: Timestamp,
     pub(super) waiters: Vec<ReplyTo>,
 }
 
 #[derive(Debug)]
-pub(super) enum Errand {
+pub(super) enum Operation {
     /// The conversation, if it is not the session's own.
     Resume(Option<String>),
     Rollback {
@@ -205,14 +213,15 @@ impl Machine {
             agent: Agent::Absent,
             undelivered: None,
             stop: None,
-            errand: None,
+            pending_operation: None,
             anchor: None,
             ask_keys: HashMap::new(),
-            unheard: Vec::new(),
+            consent: None,
+            pending_callbacks: Vec::new(),
             refused: 0,
-            shown: None,
+            last_status: None,
+            noise: Noise::default(),
             shutting_down: false,
-            paused: false,
         }
     }
 
@@ -231,14 +240,14 @@ impl Machine {
         self.emit(at, out, ready);
     }
 
-    /// Settles what a daemon that is gone left open, then goes on with what was accepted. Also what every load of a session begins with.
+    /// Settles what a daemon that is gone left open. What was accepted waits for somebody who knows what was cut off. Also what every load of a session begins with.
     pub fn recover(&mut self, at: Timestamp, out: &mut Output) {
         if self.state.turn.is_some() {
             let reason = "the daemon ended while this turn was running".to_owned();
             self.finish_turn(at, out, Outcome::Interrupted, Some(reason), None, None);
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the daemon ended");
-        self.proceed(at, out);
+        self.hold(at, out, Hold::Restarted);
     }
 
     /// Takes in what was said in the agent's conversation before the session was there.
@@ -269,19 +278,24 @@ impl Machine {
         self.emit(at, out, ready);
     }
 
-    /// Settles a copy of another session's log: what was open there is not open here.
-    pub fn settle_fork(&mut self, at: Timestamp, out: &mut Output, from_session: SessionId) {
+    /// Settles a copy of another session's log: what was open there is not open here, and it has a title of its own.
+    pub fn settle_fork(&mut self, at: Timestamp, out: &mut Output, from_session: SessionId, title: Option<String>) {
         let at_seq = self.state.head;
-        self.emit(at, out, crate::event::Forked { from_session, at_seq });
-        self.close(at, out, Scope::All, Outcome::Interrupted, "the session was forked");
+        let from_title = Some(self.state.title.clone()).filter(|title| !title.is_empty());
+        self.emit(at, out, crate::event::Forked { from_session, from_title, at_seq });
+        if let Some(title) = title {
+            let by = DAEMON.to_owned();
+            self.emit(at, out, SessionUpdated { title: Some(title), by, ..SessionUpdated::default() });
+        }
+        self.close(at, out, Scope::All, Outcome::Stopped, "the session was forked");
         if !self.state.queue.is_empty() {
-            self.emit(at, out, QueueChanged { queue: Vec::new(), added: None });
+            self.change_queue(at, out, Vec::new(), None);
         }
     }
 
     pub fn handle(&mut self, input: Input, at: Timestamp, out: &mut Output) {
         match input {
-            Input::Wish { command, reply_to } => self.wish(command, reply_to, at, out),
+            Input::Command { command, reply_to } => self.execute(command, reply_to, at, out),
             Input::Report(report) => self.report(report, at, out),
             Input::StartFailed(failure) => self.start_failed(failure, at, out),
             Input::Exited { exit_code, description } => self.exited(exit_code, &description, at, out),
@@ -319,11 +333,28 @@ impl Machine {
             Agent::Ready { idle_deadline } => *idle_deadline,
         };
         let stop = self.stop.as_ref().filter(|stop| stop.step != Step::Killed).map(|stop| stop.deadline);
-        let errand = match &self.errand {
-            Some((_, Errand::Rollback { until, .. })) => *until,
-            Some((_, Errand::Resume(_))) | None => None,
+        let operation = match &self.pending_operation {
+            Some((_, Operation::Rollback { until, .. })) => *until,
+            Some((_, Operation::Resume(_))) | None => None,
         };
-        [agent, stop, errand].into_iter().flatten().min()
+        [agent, stop, operation].into_iter().flatten().min()
+    }
+
+    /// Somebody set the wall clock, ahead by so much or back: what is due in five seconds is still due in five seconds.
+    pub fn clock_was_set(&mut self, by_ms: i64) {
+        let agent = match &mut self.agent {
+            Agent::Absent => None,
+            Agent::Starting { deadline, .. } | Agent::Closing { deadline, .. } => Some(deadline),
+            Agent::Ready { idle_deadline } => idle_deadline.as_mut(),
+        };
+        let stop = self.stop.as_mut().map(|stop| &mut stop.deadline);
+        let operation = match &mut self.pending_operation {
+            Some((_, Operation::Rollback { until, .. })) => until.as_mut(),
+            Some((_, Operation::Resume(_))) | None => None,
+        };
+        for deadline in [agent, stop, operation].into_iter().flatten() {
+            *deadline = deadline.plus_millis(by_ms);
+        }
     }
 
     pub fn is_shutting_down(&self) -> bool {
@@ -334,12 +365,8 @@ impl Machine {
     pub fn can_leave(&self) -> bool {
         self.agent == Agent::Absent
             && self.state.turn.is_none()
-            && self.errand.is_none()
-            && (self.state.queue.is_empty()
-                || self.paused
-                || self.shutting_down
-                || self.state.archived
-                || self.state.ended)
+            && self.pending_operation.is_none()
+            && (self.state.next_queued().is_none() || self.shutting_down)
     }
 
     // ---- facts ----
@@ -357,21 +384,41 @@ impl Machine {
         turn_id: Option<TurnId>,
         mut event: Event,
     ) -> Seq {
-        if let Event::Delta(delta) = &mut event
-            && delta.text.len() > self.setup.limits.inline_bytes
-        {
-            // Text is not moved out of the log, it is the log; it only comes in more pieces.
-            let cut = delta.text.floor_char_boundary(self.setup.limits.inline_bytes.max(4));
-            let rest = delta.text.split_off(cut);
-            let piece = Delta {
-                block_id: delta.block_id.clone(),
-                text: std::mem::replace(&mut delta.text, rest),
-                ..Delta::default()
-            };
-            self.emit_as(at, out, subagent_id.clone(), turn_id.clone(), piece.into());
-            return self.emit_as(at, out, subagent_id, turn_id, event);
+        if let Event::AgentUnparsed(unparsed) = &mut event {
+            noise::shorten(unparsed);
         }
+        let may_account = match &event {
+            Event::AgentUnparsed(unparsed) if !self.noise.admits(unparsed, at) => return self.state.head,
+            Event::AgentUnparsed(_) | Event::Done(_) | Event::SessionEnded(_) => true,
+            _ => false,
+        };
+        if may_account && let Some(account) = self.noise.account(&self.setup.runtime) {
+            self.store(at, out, None, self.state.turn.clone(), account.into());
+        }
+        let limit = self.setup.limits.inline_bytes.max(MIN_PIECE);
+        // Text is not moved out of the log, it is the log; it only comes in more pieces.
+        while let Event::Delta(delta) = &mut event
+            && delta.text.len() > limit
+        {
+            let cut = delta.text.floor_char_boundary(limit);
+            let rest = delta.text.split_off(cut);
+            let (block_id, text) = (delta.block_id.clone(), std::mem::replace(&mut delta.text, rest));
+            let piece = Delta { block_id, text, ..Delta::default() };
+            self.store(at, out, subagent_id.clone(), turn_id.clone(), piece.into());
+        }
+        nesting::bound(&mut event);
         out.blobs.extend(blob::spill(&mut event, self.setup.limits.inline_bytes));
+        self.store(at, out, subagent_id, turn_id, event)
+    }
+
+    fn store(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        subagent_id: Option<SubagentId>,
+        turn_id: Option<TurnId>,
+        event: Event,
+    ) -> Seq {
         let seq = self.state.head.next();
         let envelope = Envelope { seq, ts: at, session_id: self.setup.session_id.clone(), turn_id, subagent_id, event };
         self.state.apply(&envelope);
@@ -380,19 +427,28 @@ impl Machine {
     }
 
     /// Says what the session is doing, when that is new.
-    pub(super) fn show(&mut self, at: Timestamp, out: &mut Output, activity: Activity, label: Option<String>) {
+    pub(super) fn emit_status_if_changed(
+        &mut self,
+        at: Timestamp,
+        out: &mut Output,
+        activity: Activity,
+        label: Option<String>,
+    ) {
         let now = Some((activity, label));
         // Whatever else goes on, a person is waited for first.
         let waits = !self.state.open.asks.is_empty() && !matches!(activity, Activity::Waiting | Activity::Stopping);
-        if self.state.turn.is_some() && self.stop.is_none() && !waits && self.shown != now {
-            self.shown = now;
-            let label = self.shown.as_ref().and_then(|(_, label)| label.clone());
+        if self.state.turn.is_some() && self.stop.is_none() && !waits && self.last_status != now {
+            self.last_status = now;
+            let label = self.last_status.as_ref().and_then(|(_, label)| label.clone());
             self.emit(at, out, Status { state: activity, label, ..Status::default() });
         }
     }
 
     pub(super) fn close(&mut self, at: Timestamp, out: &mut Output, scope: Scope<'_>, outcome: Outcome, reason: &str) {
         for (owner, event) in self.state.open.closing(scope, outcome, reason) {
+            if let Event::ToolResult(result) = &event {
+                self.settle_call(&result.tool_use_id, at, out);
+            }
             let turn_id = self.turn_of(owner.as_ref());
             self.emit_as(at, out, owner, turn_id, event);
         }

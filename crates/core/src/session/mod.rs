@@ -1,21 +1,26 @@
-//! The turn machine: what a session decides. Inputs come in (a client's wish, an agent's report, the passing of time), facts and effects go out.
+//! The turn machine: what a session decides. Inputs come in (a client's command, an agent's report, the passing of time), facts and effects go out.
 //!
 //! [`State`] is a fold of the log and nothing else, so a session that was reloaded knows exactly what it knew. [`Machine`] adds what does not
 //! outlive the process: the agent that runs, who waits for a reply, which deadline is next. Nothing here waits, reads a clock or writes.
 
 mod agent;
 mod clients;
+mod commands;
 mod ending;
+mod import;
 mod machine;
+mod noise;
 mod open;
+mod queue;
 mod state;
+mod stored;
 mod turn;
-mod wishes;
 
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use self::import::{IMPORTED, needs_consent, params_of_copy};
 pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
 pub use self::state::State;

@@ -3,23 +3,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{
-    BackgroundEnded, CompactionEnd, Delta, Envelope, Event, InterruptResolved, Outcome, PermissionReply,
-    PermissionResolved, QuestionResolved, SubagentEnded, Thinking, ToolResult, WorkStatus,
+    BackgroundEnded, BackgroundKind, CompactionEnd, DAEMON, Delta, Envelope, Event, InterruptResolved, Outcome,
+    PermissionReply, PermissionResolved, QuestionResolved, SubagentEnded, Thinking, ToolResult, Unanswered, WorkStatus,
 };
 use crate::id::{AskId, BackgroundId, BlockId, SubagentId, ToolUseId};
-use crate::summary::{AskKind, PendingAsk};
+use crate::summary::{AskKind, AskRequest, PendingAsk};
+
+/// How many sub-agents may stand inside each other: an agent may name anything as a parent, also itself. Whoever is deeper belongs to the turn.
+const MAX_INSIDE: usize = 64;
 
 /// Who opened something: the agent itself, or one of its sub-agents.
 pub(super) type Owner = Option<SubagentId>;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct OpenWork {
     pub(super) tools: BTreeMap<ToolUseId, Owner>,
     blocks: BTreeMap<BlockId, (BlockKind, Owner)>,
     pub(super) asks: BTreeMap<AskId, OpenAsk>,
     subagents: BTreeMap<SubagentId, OpenSubagent>,
-    background: BTreeSet<BackgroundId>,
+    background: BTreeMap<BackgroundId, OpenBackground>,
     compacting: bool,
     /// Of this turn; what is closed must not be opened again.
     closed_tools: BTreeSet<ToolUseId>,
@@ -27,21 +33,29 @@ pub(super) struct OpenWork {
     closed_blocks: BTreeMap<BlockId, bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum BlockKind {
     Text,
     Thinking,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenAsk {
     pub(super) pending: PendingAsk,
     pub(super) tool_name: String,
     pub(super) owner: Owner,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct OpenBackground {
+    kind: BackgroundKind,
+    /// The call that it was, as far as it was one.
+    call: Option<ToolUseId>,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct OpenSubagent {
+    name: String,
     background: bool,
     parent: Owner,
     tool_calls: u64,
@@ -75,6 +89,22 @@ impl OpenWork {
         !self.background.is_empty() || self.subagents.values().any(|subagent| subagent.background)
     }
 
+    /// How many things run that may speak between turns.
+    pub(super) fn background_count(&self) -> usize {
+        self.background.len() + self.subagents.values().filter(|subagent| subagent.background).count()
+    }
+
+    /// What it is that has this name in the background: a task, or a sub-agent. Nothing, if there is no such thing.
+    pub(super) fn kind_in_background(&self, id: &str) -> Option<BackgroundKind> {
+        let subagent = || self.subagents.get(id).filter(|subagent| subagent.background);
+        self.background.get(id).map(|task| task.kind).or_else(|| subagent().map(|_| BackgroundKind::Agent))
+    }
+
+    /// Whether this call goes on in the background.
+    pub(super) fn is_background_call(&self, tool_use_id: &ToolUseId) -> bool {
+        self.background.values().any(|task| task.call.as_ref() == Some(tool_use_id))
+    }
+
     /// Whether this is done by a sub-agent that outlives its turn.
     pub(super) fn in_background(&self, owner: Option<&SubagentId>) -> bool {
         self.lineage(owner).any(|id| self.subagents.get(id).is_some_and(|subagent| subagent.background))
@@ -83,8 +113,7 @@ impl OpenWork {
     /// A sub-agent, the one that started it, and so on up.
     fn lineage<'a>(&'a self, owner: Option<&'a SubagentId>) -> impl Iterator<Item = &'a SubagentId> {
         let parent = |id: &&SubagentId| self.subagents.get(*id).and_then(|subagent| subagent.parent.as_ref());
-        // Bounded by the number of sub-agents, in case an agent names itself as its own parent.
-        std::iter::successors(owner, parent).take(self.subagents.len() + 1)
+        std::iter::successors(owner, parent).take(MAX_INSIDE)
     }
 
     /// What this sub-agent did so far: tool calls and file changes.
@@ -119,10 +148,13 @@ impl OpenWork {
             Event::SubagentEnded(ended) if !self.subagents.contains_key(&ended.subagent_id) => {
                 Some("no such sub-agent is running")
             }
-            Event::BackgroundStarted(started) if self.background.contains(&started.background_id) => {
+            Event::SubagentUpdated(updated) if !self.subagents.contains_key(&updated.subagent_id) => {
+                Some("no such sub-agent is running")
+            }
+            Event::BackgroundStarted(started) if self.background.contains_key(&started.background_id) => {
                 Some("this background task has already started")
             }
-            Event::BackgroundEnded(ended) if !self.background.contains(&ended.background_id) => {
+            Event::BackgroundEnded(ended) if !self.background.contains_key(&ended.background_id) => {
                 Some("no such background task is running")
             }
             Event::CompactionStart(_) if self.compacting => Some("a compaction is already running"),
@@ -156,17 +188,24 @@ impl OpenWork {
             Event::Retracted(retracted) => self.close_block(&retracted.block_id, owner),
             Event::SubagentStarted(started) => {
                 let subagent = OpenSubagent {
+                    name: started.name.clone(),
                     background: started.background == Some(true),
                     parent: started.parent_subagent_id.clone(),
                     ..OpenSubagent::default()
                 };
                 self.subagents.insert(started.subagent_id.clone(), subagent);
             }
+            Event::SubagentUpdated(updated) => {
+                if let Some(subagent) = self.subagents.get_mut(&updated.subagent_id) {
+                    subagent.background = updated.background.unwrap_or(subagent.background);
+                }
+            }
             Event::SubagentEnded(ended) => {
                 self.subagents.remove(&ended.subagent_id);
             }
             Event::BackgroundStarted(started) => {
-                self.background.insert(started.background_id.clone());
+                let task = OpenBackground { kind: started.kind, call: started.tool_use_id.clone() };
+                self.background.insert(started.background_id.clone(), task);
                 // Handed over: from here on its end is the background task's.
                 if let Some(tool_use_id) = &started.tool_use_id {
                     self.tools.remove(tool_use_id);
@@ -186,18 +225,20 @@ impl OpenWork {
     }
 
     fn apply_ask(&mut self, envelope: &Envelope) {
-        let (ask_id, kind, tool_name, title) = match &envelope.event {
+        let (ask_id, kind, tool_name, title, asked) = match &envelope.event {
             Event::PermissionRequest(request) => {
                 let title = request.title.clone().unwrap_or_else(|| format!("Allow {}?", request.tool_name));
-                (&request.ask_id, AskKind::Permission, request.tool_name.clone(), title)
+                let asked = AskRequest::Permission(request.clone());
+                (&request.ask_id, AskKind::Permission, request.tool_name.clone(), title, asked)
             }
             Event::QuestionRequest(request) => {
                 let prompt = request.questions.first().map(|question| question.prompt.clone());
                 let title = request.title.clone().or(prompt).unwrap_or_default();
-                (&request.ask_id, AskKind::Question, String::new(), title)
+                (&request.ask_id, AskKind::Question, String::new(), title, AskRequest::Question(request.clone()))
             }
             Event::Interrupt(request) => {
-                (&request.interrupt_id, AskKind::Interrupt, String::new(), request.component_name.clone())
+                let asked = AskRequest::Interrupt(request.clone());
+                (&request.interrupt_id, AskKind::Interrupt, String::new(), request.component_name.clone(), asked)
             }
             Event::PermissionResolved(resolved) => return drop(self.asks.remove(&resolved.ask_id)),
             Event::QuestionResolved(resolved) => return drop(self.asks.remove(&resolved.ask_id)),
@@ -211,7 +252,9 @@ impl OpenWork {
             seq: envelope.seq,
             asked_at: envelope.ts,
             title,
-            request: envelope.event.data(),
+            request: asked,
+            subagent_id: envelope.subagent_id.clone(),
+            subagent_name: envelope.subagent_id.as_ref().and_then(|id| Some(self.subagents.get(id)?.name.clone())),
         };
         self.asks.insert(ask_id.clone(), OpenAsk { pending, tool_name, owner: envelope.subagent_id.clone() });
     }
@@ -241,7 +284,7 @@ impl OpenWork {
     pub(super) fn closing(&self, scope: Scope<'_>, outcome: Outcome, reason: &str) -> Vec<(Owner, Event)> {
         let mut facts: Vec<(Owner, Event)> = Vec::new();
         for ask in self.asks.values().filter(|ask| self.covers(scope, ask.owner.as_ref())) {
-            facts.push((ask.owner.clone(), unanswered(ask, reason)));
+            facts.push((ask.owner.clone(), unanswered(ask, because(outcome), reason)));
         }
         let interrupted = outcome != Outcome::Completed;
         for (id, (kind, owner)) in self.blocks.iter().filter(|(_, (_, owner))| self.covers(scope, owner.as_ref())) {
@@ -271,10 +314,11 @@ impl OpenWork {
             }
         }
         if matches!(scope, Scope::All) {
-            for id in &self.background {
+            for id in self.background.keys() {
                 let ended = BackgroundEnded {
                     background_id: id.clone(),
                     status: WorkStatus::Interrupted,
+                    reason: Some(reason.to_owned()),
                     ..Default::default()
                 };
                 facts.push((None, ended.into()));
@@ -287,9 +331,18 @@ impl OpenWork {
     }
 }
 
+/// Why nobody answers what was asked in work that ended so.
+fn because(outcome: Outcome) -> Unanswered {
+    match outcome {
+        Outcome::Completed => Unanswered::Withdrawn,
+        Outcome::Stopped => Unanswered::Stopped,
+        Outcome::Interrupted | Outcome::Failed => Unanswered::Interrupted,
+    }
+}
+
 /// The fact that an ask ended without a person.
-pub(super) fn unanswered(ask: &OpenAsk, reason: &str) -> Event {
-    let (by, reason) = ("turnloom".to_owned(), Some(reason.to_owned()));
+pub(super) fn unanswered(ask: &OpenAsk, why: Unanswered, reason: &str) -> Event {
+    let (by, reason, unanswered) = (DAEMON.to_owned(), Some(reason.to_owned()), Some(why));
     let ask_id = ask.pending.ask_id.clone();
     match ask.pending.kind {
         AskKind::Permission => PermissionResolved {
@@ -301,11 +354,14 @@ pub(super) fn unanswered(ask: &OpenAsk, reason: &str) -> Event {
             reason,
             rule: None,
             updated_input: None,
+            unanswered,
         }
         .into(),
-        AskKind::Question => QuestionResolved { ask_id, answers: None, rejected: Some(true), by, reason }.into(),
+        AskKind::Question => {
+            QuestionResolved { ask_id, answers: None, rejected: Some(true), by, reason, unanswered }.into()
+        }
         AskKind::Interrupt => {
-            InterruptResolved { interrupt_id: ask_id, value: None, is_error: None, by, reason }.into()
+            InterruptResolved { interrupt_id: ask_id, value: None, is_error: None, by, reason, unanswered }.into()
         }
     }
 }

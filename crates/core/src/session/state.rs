@@ -2,18 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::import;
 use super::open::OpenWork;
 use crate::client_tools;
 use crate::command::{Files, Receipt};
-use crate::event::{Envelope, Event, Origin, Outcome, Part, QueueItem, QueueState, SteerState};
+use crate::event::{Envelope, Event, Hold, Origin, Outcome, Part, QueueItem, QueueState, SteerState, Unanswered};
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
-use crate::summary::{Problem, SessionStatus, Summary, first_line};
+use crate::summary::{LostAsk, Problem, SessionStatus, Summary, first_line};
 
-#[derive(Debug, Default)]
+/// What is stored of it is versioned: see [`State::VERSION`].
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct State {
     pub head: Seq,
     pub(super) title: String,
@@ -37,8 +41,12 @@ pub struct State {
     pub(super) queue: VecDeque<Queued>,
     /// Messages for the running turn that the agent has not taken yet.
     pub(super) steers: Vec<Queued>,
-    pub(super) receipts: HashMap<MessageId, Receipt>,
+    receipts: BTreeMap<MessageId, Accepted>,
     pub(super) settled: BTreeMap<AskId, Settled>,
+    /// What was asked last and could not be answered any more, as long as nothing was done since.
+    lost_ask: Option<LostAsk>,
+    /// Where somebody last agreed that an imported session may run.
+    pub(super) agreed_at: Option<Seq>,
     /// What the agent and its clients share, and where it was last changed.
     pub(super) shared: Value,
     pub(super) shared_at: Seq,
@@ -52,13 +60,15 @@ pub struct State {
 }
 
 /// A place in a conversation of the agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Branch {
     pub(super) provider_session_id: String,
     pub(super) at: Option<String>,
 }
 
-#[derive(Debug)]
+// Of these three there may be tens of thousands. They are stored as rows without names, which derived code reads as well.
+
+#[derive(Debug, PartialEq, Deserialize)]
 struct EndedTurn {
     id: TurnId,
     end: Seq,
@@ -66,26 +76,55 @@ struct EndedTurn {
     first_message: Option<MessageId>,
 }
 
-/// A message that was accepted and waits.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Queued {
-    pub(super) message_id: MessageId,
-    pub(super) content: Vec<Part>,
-    pub(super) origin: Origin,
-    pub(super) state: QueueState,
+/// What of a receipt is not the same for all.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Accepted {
+    turn_id: Option<TurnId>,
+    /// Its place in the queue, if it had to wait.
+    position: Option<u64>,
 }
 
 /// How an ask ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Settled {
     pub(super) by: String,
     pub(super) how: String,
     pub(super) seq: Seq,
 }
 
+impl Serialize for EndedTurn {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.id, self.end, &self.anchor, &self.first_message).serialize(serializer)
+    }
+}
+
+impl Serialize for Accepted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.turn_id, self.position).serialize(serializer)
+    }
+}
+
+impl Serialize for Settled {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.by, &self.how, self.seq).serialize(serializer)
+    }
+}
+
+/// A message that was accepted and waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Queued {
+    pub(super) message_id: MessageId,
+    pub(super) content: Vec<Part>,
+    pub(super) origin: Origin,
+    pub(super) state: QueueState,
+    /// It waits for somebody to say that it may go on.
+    pub(super) held: Option<Hold>,
+}
+
 impl State {
     pub fn apply(&mut self, envelope: &Envelope) {
         self.head = envelope.seq;
+        self.apply_lost(envelope);
         self.open.apply(envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
@@ -121,7 +160,7 @@ impl State {
             }
             Event::TurnStarted(started) => {
                 self.turn.clone_from(&envelope.turn_id);
-                self.problem = None;
+                (self.problem, self.lost_ask) = (None, None);
                 self.first_message = started.message_ids.first().cloned();
             }
             Event::Status(status) => self.stopping = status.state == crate::event::Activity::Stopping,
@@ -185,17 +224,17 @@ impl State {
         self.turns.iter().rev().find_map(|turn| turn.anchor.clone())
     }
 
+    /// Where the conversation stood at the end of the last turn; not known, if that one was cut off.
+    pub(super) fn end_of_conversation(&self) -> Option<String> {
+        self.turns.last().and_then(|turn| turn.anchor.clone())
+    }
+
     fn apply_message(&mut self, message_id: &MessageId, turn_id: Option<&TurnId>, content: &[Part]) {
         if self.title.is_empty() {
             self.title = first_line(content);
         }
-        self.receipts.entry(message_id.clone()).or_insert_with(|| Receipt {
-            accepted: true,
-            message_id: message_id.clone(),
-            turn_id: turn_id.cloned(),
-            queued: false,
-            position: None,
-        });
+        let accepted = || Accepted { turn_id: turn_id.cloned(), position: None };
+        self.receipts.entry(message_id.clone()).or_insert_with(accepted);
     }
 
     fn apply_steer(&mut self, steer: &crate::event::Steer, turn_id: Option<&TurnId>) {
@@ -206,6 +245,7 @@ impl State {
                 content: steer.content.clone().unwrap_or_default(),
                 origin: steer.origin.unwrap_or_default(),
                 state: QueueState::Waiting,
+                held: None,
             });
         } else {
             self.steers.retain(|queued| queued.message_id != steer.message_id);
@@ -221,27 +261,51 @@ impl State {
                 content: added.content.clone(),
                 origin: added.origin,
                 state: QueueState::Waiting,
+                held: None,
             };
             known.insert(added.message_id.clone(), queued);
-            self.receipts.entry(added.message_id.clone()).or_insert_with(|| Receipt {
-                accepted: true,
-                message_id: added.message_id.clone(),
-                turn_id: None,
-                queued: true,
-                position: Some(added.position),
-            });
+            let accepted = || Accepted { turn_id: None, position: Some(added.position) };
+            self.receipts.entry(added.message_id.clone()).or_insert_with(accepted);
         }
         self.queue = changed
             .queue
             .iter()
-            .filter_map(|item| known.remove(&item.message_id).map(|queued| Queued { state: item.state, ..queued }))
+            .filter_map(|item| {
+                let queued = known.remove(&item.message_id)?;
+                Some(Queued { state: item.state, held: item.held, ..queued })
+            })
             .collect();
+    }
+
+    /// Before the ask is taken from what is open: there is its title.
+    fn apply_lost(&mut self, envelope: &Envelope) {
+        let (ask_id, unanswered, reason) = match &envelope.event {
+            Event::PermissionResolved(resolved) => (&resolved.ask_id, resolved.unanswered, &resolved.reason),
+            Event::QuestionResolved(resolved) => (&resolved.ask_id, resolved.unanswered, &resolved.reason),
+            Event::InterruptResolved(resolved) => (&resolved.interrupt_id, resolved.unanswered, &resolved.reason),
+            _ => return,
+        };
+        let ask = self.open.asks.get(ask_id).filter(|_| unanswered == Some(Unanswered::Interrupted));
+        if let Some(pending) = ask.map(|ask| &ask.pending).filter(|pending| pending.client_call().is_none()) {
+            self.lost_ask = Some(LostAsk {
+                ask_id: ask_id.clone(),
+                kind: pending.kind,
+                title: pending.title.clone(),
+                asked_at: pending.asked_at,
+                lost_at: envelope.ts,
+                reason: reason.clone().unwrap_or_default(),
+            });
+        }
     }
 
     fn apply_settled(&mut self, envelope: &Envelope) {
         let (ask_id, by, how) = match &envelope.event {
             Event::PermissionResolved(resolved) => {
+                if resolved.allowed && resolved.tool_name == import::TOOL {
+                    self.agreed_at = Some(envelope.seq);
+                }
                 let how = match (resolved.allowed, resolved.reply) {
+                    _ if resolved.why_unanswered().is_some() => "withdrawn",
                     (true, crate::event::PermissionReply::Always) => "allowed always",
                     (true, _) => "allowed once",
                     (false, _) => "rejected",
@@ -249,7 +313,12 @@ impl State {
                 (&resolved.ask_id, &resolved.by, how)
             }
             Event::QuestionResolved(resolved) => {
-                (&resolved.ask_id, &resolved.by, if resolved.rejected == Some(true) { "rejected" } else { "answered" })
+                let how = match resolved.rejected {
+                    _ if resolved.why_unanswered().is_some() => "withdrawn",
+                    Some(true) => "rejected",
+                    Some(false) | None => "answered",
+                };
+                (&resolved.ask_id, &resolved.by, how)
             }
             Event::InterruptResolved(resolved) => {
                 let how = match (&resolved.value, resolved.is_error) {
@@ -263,6 +332,18 @@ impl State {
         };
         let settled = Settled { by: by.clone(), how: how.to_owned(), seq: envelope.seq };
         self.settled.insert(ask_id.clone(), settled);
+    }
+
+    /// What was said when this message was accepted.
+    pub(super) fn receipt(&self, message_id: &MessageId) -> Option<Receipt> {
+        let Accepted { turn_id, position } = self.receipts.get(message_id)?;
+        Some(Receipt {
+            accepted: true,
+            message_id: message_id.clone(),
+            turn_id: turn_id.clone(),
+            queued: position.is_some(),
+            position: *position,
+        })
     }
 
     /// What the client gave at creation, with what was changed since.
@@ -286,6 +367,8 @@ impl State {
             turn: self.turn.clone(),
             asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
             queued: self.queue.len(),
+            held: self.queue.iter().filter(|queued| queued.held.is_some()).count(),
+            lost_ask: self.lost_ask.clone(),
             problem: self.problem.clone(),
             shares_state: !self.shared.is_null(),
             has_run_tools: self
@@ -293,6 +376,7 @@ impl State {
                 .get(client_tools::OF_RUN)
                 .and_then(Value::as_array)
                 .is_some_and(|tools| !tools.is_empty()),
+            agreed_at: self.agreed_at,
             at_rest: self.at_rest(),
         }
     }
@@ -308,9 +392,9 @@ impl State {
         self.archived
     }
 
-    /// Nothing is open and nothing waits.
+    /// Nothing is open, and nothing waits that would go on by itself.
     pub fn at_rest(&self) -> bool {
-        self.turn.is_none() && self.open.is_empty() && self.queue.is_empty() && self.steers.is_empty()
+        self.turn.is_none() && self.open.is_empty() && self.next_queued().is_none() && self.steers.is_empty()
     }
 
     fn status(&self) -> SessionStatus {
@@ -346,6 +430,16 @@ impl State {
         }
     }
 
+    /// The message whose turn comes next.
+    pub(super) fn next_queued(&self) -> Option<&Queued> {
+        self.queue.iter().find(|queued| queued.held.is_none())
+    }
+
+    /// What of the parameters was changed since the session was made.
+    pub fn settings(&self) -> &Map<String, Value> {
+        &self.settings
+    }
+
     pub fn queue_items(&self) -> Vec<QueueItem> {
         self.queue.iter().map(Queued::item).collect()
     }
@@ -353,6 +447,11 @@ impl State {
 
 impl Queued {
     pub(super) fn item(&self) -> QueueItem {
-        QueueItem { message_id: self.message_id.clone(), preview: first_line(&self.content), state: self.state }
+        QueueItem {
+            message_id: self.message_id.clone(),
+            preview: first_line(&self.content),
+            state: self.state,
+            held: self.held,
+        }
     }
 }

@@ -2,29 +2,21 @@
 
 use serde_json::Value;
 
-use super::machine::{Agent, Effect, Errand, Machine, Output, Step, Work};
+use super::machine::{Agent, Effect, Machine, Operation, Output, Step, Work};
 use super::open::Scope;
+use super::queue::Place;
 use super::state::{Branch, Queued};
 use crate::command::{Receipt, Reply};
 use crate::event::{
-    Activity, Done, Failure, Origin, Outcome, QueueAdded, QueueChanged, QueueState, Steer, SteerState, TurnStarted,
-    UserMessage,
+    Activity, AfterStop, Done, Failure, Hold, Origin, Outcome, QueueState, Steer, SteerState, TurnStarted, UserMessage,
 };
 use crate::id::{MessageId, TurnId};
 use crate::runtime::{Beginning, Opening, Order, Prompt};
 use crate::time::Timestamp;
 
-/// Where in the queue a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Before everything but what was refused before it: what was said into a turn keeps its order.
-    First,
-    Last,
-}
-
 impl Machine {
     pub(super) fn busy(&self) -> bool {
-        self.state.turn.is_some() || self.errand.is_some()
+        self.state.turn.is_some() || self.pending_operation.is_some()
     }
 
     /// Begins a turn and, if the agent is there, tells it.
@@ -45,11 +37,11 @@ impl Machine {
             self.emit_as(at, out, None, Some(turn_id.clone()), message.into());
         }
         self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
-        self.shown = None;
+        self.last_status = None;
         if origin == Origin::Agent {
             return; // It speaks already.
         }
-        self.show(at, out, Activity::Accepted, None);
+        self.emit_status_if_changed(at, out, Activity::Accepted, None);
         self.undelivered = Some(work.unwrap_or(Work::Messages(prompts)));
         self.deliver(at, out);
     }
@@ -64,11 +56,11 @@ impl Machine {
         let (Some(turn_id), Some(work)) = (self.state.turn.clone(), self.undelivered.take()) else { return };
         match work {
             Work::Messages(messages) => {
-                self.show(at, out, Activity::Thinking, None);
+                self.emit_status_if_changed(at, out, Activity::Thinking, None);
                 out.order(Order::Prompt { turn_id: turn_id.clone(), messages });
             }
             Work::Compaction => {
-                self.show(at, out, Activity::Compacting, None);
+                self.emit_status_if_changed(at, out, Activity::Compacting, None);
                 out.order(Order::Compact { turn_id: turn_id.clone() });
             }
         }
@@ -79,9 +71,12 @@ impl Machine {
     }
 
     pub(super) fn start_agent(&mut self, at: Timestamp, out: &mut Output) {
-        let wanted = match &self.errand {
-            Some((_, Errand::Resume(wanted))) => wanted.clone(),
-            Some((_, Errand::Rollback { .. })) | None => None,
+        if self.needs_consent() {
+            return self.ask_consent(at, out);
+        }
+        let wanted = match &self.pending_operation {
+            Some((_, Operation::Resume(wanted))) => wanted.clone(),
+            Some((_, Operation::Rollback { .. })) | None => None,
         };
         // What was never said in a conversation is not stored by the agent, so there would be nothing to resume.
         let own = self.state.provider_session_id.clone().filter(|_| self.state.conversed);
@@ -93,7 +88,7 @@ impl Machine {
             }
             (None, None) => Beginning::Fresh,
         };
-        self.show(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
+        self.emit_status_if_changed(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
         let text = |name: &str| self.setup.params.get(name).and_then(Value::as_str).map(str::to_owned);
         out.effects.push(Effect::Start(Opening {
             session_id: self.setup.session_id.clone(),
@@ -102,6 +97,7 @@ impl Machine {
             mode: self.state.mode.clone(),
             system_prompt: text("system_prompt"),
             beginning: beginning.clone(),
+            anchor: self.state.end_of_conversation().filter(|_| !is_wanted),
             params: self.state.params(&self.setup.params),
         }));
         self.agent = Agent::Starting { beginning, deadline: at.plus_millis(self.setup.limits.start_ms) };
@@ -126,38 +122,31 @@ impl Machine {
             Outcome::Failed => "the turn failed",
         };
         self.close(at, out, Scope::Turn, outcome, reason.as_deref().unwrap_or(why));
+        let held = self.stop.as_ref().and_then(|stop| stop.hold);
         // The last one first, so that each goes to the front and their order stays.
-        for steer in std::mem::take(&mut self.state.steers).into_iter().rev() {
+        for steer in self.state.steers.clone().into_iter().rev() {
             let returned =
                 Steer { message_id: steer.message_id.clone(), state: SteerState::Returned, ..Steer::default() };
             self.emit(at, out, returned);
-            self.enqueue(at, out, Queued { state: QueueState::Returned, ..steer }, Place::First);
+            self.enqueue(at, out, Queued { state: QueueState::Returned, held, ..steer }, Place::First);
         }
         self.refused = 0;
         let anchor = self.anchor.take();
-        self.emit(at, out, Done { outcome, stopped: outcome == Outcome::Stopped, exit_code, reason, anchor });
+        let stopped = outcome == Outcome::Stopped;
+        // A daemon that ends was not asked to hold anything; it does so for whoever comes next.
+        let then = held.filter(|why| *why != Hold::Restarted).map(|_| AfterStop::Hold);
+        self.emit(at, out, Done { outcome, stopped, exit_code, reason, anchor, then });
         self.undelivered = None;
-        self.shown = None;
+        self.last_status = None;
         if let Some(stop) = self.stop.take() {
             let stopped = outcome == Outcome::Stopped || outcome == Outcome::Interrupted;
-            stop.waiters.into_iter().for_each(|to| out.reply(to, Ok(Reply::Stopped { stopped })));
+            let background = self.state.open.background_count();
+            stop.waiters.into_iter().for_each(|to| out.reply(to, Ok(Reply::Stopped { stopped, background })));
             // An agent that was ended by force is on its way out.
             if stop.step != Step::Asked && matches!(self.agent, Agent::Ready { .. }) {
                 self.agent = Agent::Closing { deadline: stop.deadline, step: stop.step };
             }
         }
-    }
-
-    pub(super) fn enqueue(&mut self, at: Timestamp, out: &mut Output, message: Queued, place: Place) {
-        let mut queue = self.state.queue_items();
-        let position = match place {
-            Place::First => self.refused.min(queue.len()),
-            Place::Last => queue.len(),
-        };
-        queue.insert(position, message.item());
-        let Queued { message_id, content, origin, .. } = message;
-        let added = QueueAdded { message_id, content, origin, position: position as u64 + 1 };
-        self.emit_as(at, out, None, None, QueueChanged { queue, added: Some(added) }.into());
     }
 
     /// Goes on with the queue, or lets the agent rest.
@@ -166,10 +155,11 @@ impl Machine {
             return;
         }
         let may_go_on = !self.shutting_down && !self.state.archived && !self.state.ended;
-        let next = self.state.queue.front().filter(|_| may_go_on && !self.paused).cloned();
+        let next = self.state.next_queued().filter(|_| may_go_on).cloned();
         if let Some(message) = next {
-            let queue = self.state.queue.iter().skip(1).map(Queued::item).collect();
-            self.emit_as(at, out, None, None, QueueChanged { queue, added: None }.into());
+            let mut queue = self.state.queue_items();
+            queue.retain(|item| item.message_id != message.message_id);
+            self.change_queue(at, out, queue, None);
             let origin = message.origin;
             return self.begin_turn(at, out, vec![message], origin, None);
         }
@@ -184,6 +174,6 @@ impl Machine {
     }
 
     pub(super) fn receipt(&self, message_id: &MessageId) -> Option<Receipt> {
-        self.state.receipts.get(message_id).cloned()
+        self.state.receipt(message_id)
     }
 }

@@ -1,119 +1,301 @@
-//! Blocks as they first appear. Every block has a `kind` and the time it began; the rest is what its kind needs.
+//! The blocks of a message, one type for each kind. How a block looks at first is in `begin`; what changes it later is the fold's.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
 
-use super::fields::{Fields, fields};
-use super::mask::mask;
-use super::summary;
-use super::tree::Node;
+use super::nodes::PlanStep;
+use crate::blob::BlobRef;
 use crate::event::{
-    Envelope, Failure, Interrupt, Part, PermissionRequest, QuestionRequest, SubagentStarted, ToolResult, ToolStart,
+    CompactionReason, CompactionTrigger, FileDiff, Image, PermissionOption, PermissionReply, Question, Surface,
+    Unanswered, WorkStatus,
 };
+use crate::id::{AskId, SessionId, SubagentId, ToolUseId};
+use crate::time::Timestamp;
 
-pub(super) fn block(id: &str, kind: &str, envelope: &Envelope, fields: Fields) -> Node {
-    let mut fields = fields.known();
-    fields.insert("kind", Value::from(kind));
-    fields.insert("started_at", json!(envelope.ts));
-    Node::new(id, fields)
+/// Declares the kinds of blocks. Every block has a `kind`, an `id` and the time it began; the rest is what its kind needs.
+macro_rules! blocks {
+    ($($(#[$attribute:meta])* $variant:ident($name:ident) = $word:literal { $($body:tt)* })*) => {
+        $(
+            $(#[$attribute])*
+            #[skip_serializing_none]
+            #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+            pub struct $name {
+                pub kind: kind::$variant,
+                pub id: String,
+                pub started_at: Timestamp,
+                pub ended_at: Option<Timestamp>,
+                $($body)*
+            }
+
+            impl OfKind for $name {
+                fn of(block: &Block) -> Option<&Self> {
+                    if let Block::$variant(block) = block { Some(block) } else { None }
+                }
+
+                fn of_mut(block: &mut Block) -> Option<&mut Self> {
+                    if let Block::$variant(block) = block { Some(block) } else { None }
+                }
+            }
+
+            impl From<$name> for Block {
+                fn from(block: $name) -> Self {
+                    Self::$variant(Box::new(block))
+                }
+            }
+        )*
+
+        /// One thing in a message, in the order it happened. More kinds and fields may be added.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(untagged)]
+        #[schemars(rename = "ViewBlock")]
+        pub enum Block {
+            $($variant(Box<$name>),)*
+        }
+
+        impl Block {
+            pub fn id(&self) -> &str {
+                match self {
+                    $(Self::$variant(block) => &block.id,)*
+                }
+            }
+        }
+
+        /// The words for the kinds. Each is a type with one value, so that a block cannot have the word of another.
+        pub mod kind {
+            use schemars::JsonSchema;
+            use serde::{Deserialize, Serialize};
+
+            $(
+                #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+                #[schemars(inline)]
+                pub enum $variant {
+                    #[default]
+                    #[serde(rename = $word)]
+                    Word,
+                }
+            )*
+        }
+    };
 }
 
-/// The parts of a person's message.
-pub(super) fn part(id: &str, envelope: &Envelope, part: &Part) -> Node {
-    match part {
-        Part::Text { text } => block(id, "text", envelope, fields! { "text": text, "done": true }),
-        Part::Image { media_type, data, blob } => {
-            block(id, "image", envelope, fields! { "media_type": media_type, "data": data, "blob": blob })
-        }
-        Part::File { path } => {
-            block(id, "artifact", envelope, fields! { "title": path, "path": path, "media_type": "text/plain" })
+/// A block of a kind that is known when this is compiled.
+pub(super) trait OfKind {
+    fn of(block: &Block) -> Option<&Self>;
+    fn of_mut(block: &mut Block) -> Option<&mut Self>;
+}
+
+/// Declares enums whose values are words on the wire.
+macro_rules! words {
+    ($($(#[$attribute:meta])* $name:ident { $($body:tt)* })*) => {$(
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($body)* }
+    )*};
+}
+
+words! {
+    /// How far a tool's call is.
+    ToolStatus { #[default] Running, Done, Failed, Denied, Interrupted, Background }
+    /// What became of a permission. `withdrawn`: it ended without an answer, and `unanswered` says why.
+    PermissionState { #[default] Pending, Allowed, Rejected, Withdrawn }
+    /// What became of a question. `withdrawn`: it ended without an answer, and `unanswered` says why.
+    QuestionState { #[default] Pending, Answered, Rejected, Withdrawn }
+    /// What became of an interrupt. `failed`: a client could not run its tool.
+    InterruptState { #[default] Pending, Answered, Failed, Withdrawn }
+    /// How far a sub-agent is.
+    SubagentStatus { #[default] Running, Completed, Failed, Interrupted }
+    /// How far a compaction is.
+    CompactionStatus { #[default] Running, Done, Failed }
+    /// How much a note matters.
+    NoteLevel { #[default] Info, Warning }
+}
+
+blocks! {
+    Text(TextBlock) = "text" {
+        pub text: String,
+        pub done: bool,
+        /// It was closed half written.
+        pub interrupted: Option<bool>,
+    }
+    Thinking(ThinkingBlock) = "thinking" {
+        pub text: String,
+        pub done: bool,
+        pub interrupted: Option<bool>,
+    }
+    Tool(ToolBlock) = "tool" {
+        pub tool_use_id: ToolUseId,
+        pub tool: String,
+        pub status: ToolStatus,
+        /// One line for a row that is folded away.
+        pub summary: String,
+        pub input: Option<Value>,
+        /// The whole input, when what is in `input` had to be cut.
+        pub input_blob: Option<BlobRef>,
+        pub command: Option<String>,
+        pub file_path: Option<String>,
+        pub pattern: Option<String>,
+        pub is_file_read: Option<bool>,
+        pub subagent_name: Option<String>,
+        /// A client runs it, not the agent.
+        pub client_tool: Option<bool>,
+        pub output: Option<String>,
+        /// What a tool that runs has said so far.
+        pub live: Option<String>,
+        /// How much of it is done, from 0 to 1.
+        pub fraction: Option<f64>,
+        pub exit_code: Option<i32>,
+        pub diff: Option<String>,
+        /// The whole output, when what is in `output` had to be cut.
+        pub blob: Option<BlobRef>,
+        /// What the tool brought besides words.
+        pub images: Option<Vec<Image>>,
+    }
+    Permission(PermissionBlock) = "permission" {
+        pub ask_id: AskId,
+        pub tool_name: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        pub tool_input: Value,
+        pub tool_use_id: Option<ToolUseId>,
+        pub title: String,
+        pub options: Vec<PermissionOption>,
+        pub state: PermissionState,
+        pub by: Option<String>,
+        pub reply: Option<PermissionReply>,
+        pub reason: Option<String>,
+        pub rule: Option<String>,
+        pub unanswered: Option<Unanswered>,
+    }
+    Question(QuestionBlock) = "question" {
+        pub ask_id: AskId,
+        pub questions: Vec<Question>,
+        pub title: Option<String>,
+        pub state: QuestionState,
+        /// One list per question.
+        pub answers: Option<Vec<Vec<String>>>,
+        pub by: Option<String>,
+        pub reason: Option<String>,
+        pub unanswered: Option<Unanswered>,
+    }
+    Interrupt(InterruptBlock) = "interrupt" {
+        pub ask_id: AskId,
+        pub component_name: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        pub props: Value,
+        pub surface: Surface,
+        /// The call that waits, when a client has to run a tool.
+        pub tool_use_id: Option<ToolUseId>,
+        pub state: InterruptState,
+        pub value: Option<Value>,
+        pub by: Option<String>,
+        pub reason: Option<String>,
+        pub unanswered: Option<Unanswered>,
+    }
+    Component(ComponentBlock) = "component" {
+        pub component_id: String,
+        pub name: String,
+        pub surface: Surface,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        pub props: Value,
+    }
+    /// A sub-agent, with what it does.
+    Subagent(SubagentBlock) = "subagent" {
+        pub subagent_id: SubagentId,
+        pub name: String,
+        pub status: SubagentStatus,
+        pub background: Option<bool>,
+        pub parent_tool_use_id: Option<ToolUseId>,
+        pub tool_calls: u64,
+        pub file_changes: u64,
+        pub blocks: Vec<Block>,
+    }
+    Plan(PlanBlock) = "plan" {
+        pub steps: Vec<PlanStep>,
+        pub explanation: Option<String>,
+    }
+    Diff(DiffBlock) = "diff" {
+        pub files: Vec<FileDiff>,
+    }
+    Artifact(ArtifactBlock) = "artifact" {
+        pub artifact_id: Option<String>,
+        pub title: String,
+        pub media_type: String,
+        pub path: Option<String>,
+        pub content: Option<String>,
+        pub blob: Option<BlobRef>,
+        pub version: Option<u64>,
+        /// What the version is called.
+        pub label: Option<String>,
+    }
+    Image(ImageBlock) = "image" {
+        pub media_type: String,
+        /// Its bytes in base64, unless they are in `content` or in a blob.
+        pub data: Option<String>,
+        pub artifact_id: Option<String>,
+        pub title: Option<String>,
+        pub path: Option<String>,
+        pub content: Option<String>,
+        pub blob: Option<BlobRef>,
+        pub version: Option<u64>,
+        pub label: Option<String>,
+    }
+    Compaction(CompactionBlock) = "compaction" {
+        pub status: CompactionStatus,
+        pub trigger: CompactionTrigger,
+        pub removed: Option<u64>,
+        pub kept: Option<u64>,
+        pub tokens_before: Option<u64>,
+        pub tokens_after: Option<u64>,
+        pub reason: Option<CompactionReason>,
+        pub failed: Option<bool>,
+    }
+    Error(ErrorBlock) = "error" {
+        pub message: String,
+        pub code: String,
+        pub retryable: bool,
+        pub fix: Option<String>,
+    }
+    /// Something worth a line that is neither the agent's words nor its work.
+    Note(NoteBlock) = "status" {
+        pub level: NoteLevel,
+        pub label: String,
+        /// Another session that it is about.
+        pub session_id: Option<SessionId>,
+    }
+    /// An event of a type that this version does not know.
+    Unknown(UnknownBlock) = "unknown" {
+        #[serde(rename = "type")]
+        pub event_type: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        pub data: Value,
+    }
+}
+
+impl From<WorkStatus> for SubagentStatus {
+    fn from(status: WorkStatus) -> Self {
+        match status {
+            WorkStatus::Completed => Self::Completed,
+            WorkStatus::Failed => Self::Failed,
+            WorkStatus::Interrupted => Self::Interrupted,
         }
     }
 }
 
-pub(super) fn tool(id: &str, envelope: &Envelope, start: &ToolStart) -> Node {
-    let fields = fields! {
-        "tool_use_id": start.tool_use_id,
-        "tool": start.tool,
-        "input": start.input,
-        "input_blob": start.blob,
-        "command": start.command,
-        "file_path": start.file_path,
-        "pattern": start.pattern,
-        "is_file_read": start.is_file_read,
-        "subagent_name": start.subagent_name,
-        "client_tool": start.client_tool,
-        "status": "running",
-        "summary": summary::running(start),
-    };
-    block(id, "tool", envelope, fields)
-}
-
-/// What a result changes in its tool.
-pub(super) fn tool_result(start: &ToolStart, result: &ToolResult, envelope: &Envelope) -> Fields {
-    let status = match result {
-        result if result.denied == Some(true) => "denied",
-        result if result.interrupted == Some(true) => "interrupted",
-        result if result.is_error => "failed",
-        _ => "done",
-    };
-    fields! {
-        "status": status,
-        "summary": summary::finished(start, result),
-        "output": result.output,
-        "exit_code": result.exit_code,
-        "diff": result.diff,
-        "blob": result.blob,
-        "live": Value::Null,
-        "fraction": Value::Null,
-        "ended_at": envelope.ts,
+impl From<WorkStatus> for ToolStatus {
+    fn from(status: WorkStatus) -> Self {
+        match status {
+            WorkStatus::Completed => Self::Done,
+            WorkStatus::Failed => Self::Failed,
+            WorkStatus::Interrupted => Self::Interrupted,
+        }
     }
 }
 
-pub(super) fn permission(id: &str, envelope: &Envelope, request: &PermissionRequest) -> Node {
-    let title = request.title.clone().unwrap_or_else(|| format!("Allow {}", request.tool_name));
-    let fields = fields! {
-        "ask_id": request.ask_id,
-        "tool_name": request.tool_name,
-        "tool_input": request.tool_input,
-        "tool_use_id": request.tool_use_id,
-        "title": mask(&title),
-        "options": request.options,
-        "state": "pending",
-    };
-    block(id, "permission", envelope, fields)
-}
-
-pub(super) fn question(id: &str, envelope: &Envelope, request: &QuestionRequest) -> Node {
-    let fields = fields! { "ask_id": request.ask_id, "questions": request.questions, "title": request.title, "state": "pending" };
-    block(id, "question", envelope, fields)
-}
-
-pub(super) fn interrupt(id: &str, envelope: &Envelope, request: &Interrupt) -> Node {
-    let fields = fields! {
-        "ask_id": request.interrupt_id,
-        "component_name": request.component_name,
-        "tool_use_id": request.tool_use_id,
-        "props": request.props,
-        "surface": request.surface,
-        "state": "pending",
-    };
-    block(id, "interrupt", envelope, fields)
-}
-
-pub(super) fn subagent(id: &str, envelope: &Envelope, started: &SubagentStarted) -> Node {
-    let fields = fields! {
-        "subagent_id": started.subagent_id,
-        "name": started.name,
-        "background": started.background,
-        "parent_tool_use_id": started.parent_tool_use_id,
-        "status": "running",
-        "tool_calls": 0,
-        "file_changes": 0,
-    };
-    block(id, "subagent", envelope, fields)
-}
-
-pub(super) fn error(id: &str, envelope: &Envelope, failure: &Failure) -> Node {
-    let fields = fields! { "message": failure.message, "code": failure.code, "retryable": failure.retryable, "fix": failure.fix };
-    block(id, "error", envelope, fields)
+impl Block {
+    /// The text of a block in which the agent or a person speaks.
+    pub(super) fn said(&self) -> Option<&str> {
+        TextBlock::of(self).map(|block| block.text.as_str())
+    }
 }

@@ -1,19 +1,23 @@
 //! The chat fold: a session as people read it, and the smallest change to it for each event.
 //!
-//! A view is a tree of nodes: the session, its messages, their blocks, and inside a sub-agent's block its own blocks. Four kinds of change are enough for
-//! all of it, so a client needs no logic of its own: it holds a snapshot and applies changes. [`Fold::step`] changes its own tree by those very changes,
-//! which is why a view built live and one built by replay cannot differ. How a view is drawn is not known here.
+//! A view is a tree: the session, its messages, their blocks, and inside a sub-agent's block its own blocks. All of them are types with a schema, and
+//! four kinds of change are enough for all of it, so a client needs no logic of its own: it holds a snapshot and applies changes. The fold changes its
+//! own tree only where it also tells the change, and the tests compare both from every position. How a view is drawn is not known here.
 
+mod begin;
 mod block;
-mod fields;
+mod change;
 mod fold;
 mod mask;
+mod nodes;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod tree;
+mod window;
 
-pub use self::fields::Fields;
-pub use self::fold::Fold;
+pub use self::block::*;
+pub use self::change::{Fields, Node, Op, Ops, OpsFrame, Path, TextField, merge};
+pub use self::fold::{Fold, NotUsable, Part};
 pub use self::mask::mask;
-pub use self::tree::{Node, Op, Path, Window, merge};
+pub use self::nodes::*;
+pub use self::window::{Snapshot, Window, content};

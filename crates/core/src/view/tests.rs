@@ -1,15 +1,28 @@
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::tree::merge;
-use super::{Fold, Node, Op, Window};
+use super::{Fold, Op, Ops, Part, Window, merge};
 use crate::event::{Envelope, Event};
 use crate::id::{Seq, SessionId, SubagentId, TurnId};
+use crate::projection::{Muted as _, Projection as _};
 use crate::session::State;
 use crate::session::simulation::{self, VecLog};
 use crate::time::Timestamp;
 
-const ALL: Window = Window { messages: usize::MAX, before: None };
+const ALL: Window = Window { messages: usize::MAX, before: None, content: true };
+/// As streams send it.
+const STREAMED: Window = Window { content: false, ..ALL };
+
+impl Fold {
+    /// Takes the next event and says what it changed.
+    fn step(&mut self, envelope: &Envelope) -> Vec<Op> {
+        let mut ops = Ops::default();
+        self.apply(envelope, &mut ops);
+        ops.take()
+    }
+}
 
 /// Events in few words: type, data, and the turn they belong to.
 fn log(events: &[(&str, Value)]) -> Vec<Envelope> {
@@ -40,7 +53,7 @@ fn view(events: &[(&str, Value)]) -> Value {
     for envelope in log(events) {
         fold.step(&envelope);
     }
-    fold.snapshot(&ALL)
+    json!(fold.snapshot(&ALL))
 }
 
 fn user(text: &str) -> (&'static str, Value) {
@@ -199,12 +212,13 @@ fn a_window_says_where_the_older_ones_are() {
     let ids = |view: &Value| -> Vec<String> {
         view["messages"].as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap().to_owned()).collect()
     };
-    let newest = fold.snapshot(&Window { messages: 4, before: None });
+    let newest = json!(fold.snapshot(&Window { messages: 4, ..Window::default() }));
     assert_eq!(ids(&newest).len(), 4);
-    let older = fold.snapshot(&Window { messages: 100, before: newest["before"].as_str().map(str::to_owned) });
+    let older =
+        json!(fold.snapshot(&Window { messages: 100, before: newest["before"].as_str().map(str::to_owned), ..ALL }));
     assert_eq!(ids(&older).len(), 16);
     assert!(older.get("before").is_none());
-    assert_eq!([ids(&older), ids(&newest)].concat(), ids(&fold.snapshot(&ALL)));
+    assert_eq!([ids(&older), ids(&newest)].concat(), ids(&json!(fold.snapshot(&ALL))));
 }
 
 /// What a client does, which knows JSON and nothing else.
@@ -244,34 +258,67 @@ fn apply_as_a_client(view: &mut Value, op: &Value) {
     }
 }
 
-/// From every cut: the snapshot there and the changes after it are the snapshot at the end; merged or not.
+/// From every cut: the snapshot there and the changes after it are the snapshot at the end, merged or not; and so is what was stored there, brought
+/// forward.
 fn check_cuts(log: &[Envelope], cuts: impl Iterator<Item = usize>) {
     let (mut fold, mut unheard) = (Fold::default(), Fold::default());
     let mut steps: Vec<Vec<Op>> = Vec::new();
-    let mut snapshots = vec![fold.snapshot(&ALL)];
+    let mut snapshots = vec![json!(fold.snapshot(&STREAMED))];
+    let mut stored = vec![Stored::of(&mut fold)];
     let mut state = State::default();
     for envelope in log {
         steps.push(fold.step(envelope));
-        let snapshot = fold.snapshot(&ALL);
+        let snapshot = json!(fold.snapshot(&STREAMED));
         state.apply(envelope);
         let title = snapshot["session"]["title"].as_str().unwrap_or_default();
         assert_eq!(title, state.summary().title, "a session has one name, here and in a list");
         snapshots.push(snapshot);
-        unheard.skip(envelope);
+        stored.push(Stored::of(&mut fold));
+        unheard.apply(envelope, &mut Ops::muted());
     }
-    assert_eq!(unheard.snapshot(&ALL), fold.snapshot(&ALL), "whether anybody listens makes no difference");
     let last = snapshots.last().unwrap();
+    assert_eq!(json!(unheard.snapshot(&STREAMED)), *last, "whether anybody listens makes no difference");
     for cut in cuts {
-        let mut held = snapshots[cut].clone();
-        let mut tree = Node::from_json(json!({ "blocks": snapshots[cut]["messages"] }));
-        for op in merge(steps[cut..].concat()) {
-            apply_as_a_client(&mut held, &serde_json::to_value(&op).unwrap());
-            tree.apply(op);
+        for ops in [steps[cut..].concat(), merge(steps[cut..].concat())] {
+            let mut held = snapshots[cut].clone();
+            for op in ops {
+                apply_as_a_client(&mut held, &serde_json::to_value(&op).unwrap());
+            }
+            held["seq"] = last["seq"].clone();
+            assert_eq!(held, *last, "from {cut}");
         }
-        held["seq"] = last["seq"].clone();
-        assert_eq!(held, *last, "from {cut}");
-        let messages: Value = tree.children.iter().map(Node::to_json).collect();
-        assert_eq!(messages, last["messages"], "from {cut}");
+        let mut loaded = stored[cut].load();
+        for envelope in &log[cut..] {
+            stored[cut].restore(&mut loaded, |fold| fold.missing_for(envelope));
+            loaded.apply(envelope, &mut Ops::muted());
+        }
+        stored[cut].restore(&mut loaded, |fold| fold.missing_in(&STREAMED).or_else(|| fold.missing_files()));
+        assert_eq!(json!(loaded.snapshot(&STREAMED)), *last, "stored at {cut}");
+        assert_eq!(Stored::of(&mut loaded), *stored.last().unwrap(), "stored at {cut} and again");
+    }
+}
+
+/// What a store holds of a view.
+#[derive(Debug, PartialEq)]
+struct Stored(HashMap<Part, (Seq, String)>);
+
+impl Stored {
+    fn of(fold: &mut Fold) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let parts = fold.parts().into_iter();
+        Self(parts.map(|(part, at)| (part, (at, text(fold.store(part).expect("all is loaded"))))).collect())
+    }
+
+    fn load(&self) -> Fold {
+        Fold::load(self.0[&Part::Head].1.as_bytes()).unwrap()
+    }
+
+    /// Reads what is missing.
+    fn restore(&self, fold: &mut Fold, missing: impl Fn(&Fold) -> Option<Part>) {
+        while let Some(part) = missing(fold) {
+            let (at, bytes) = &self.0[&part];
+            fold.restore(part, *at, bytes.as_bytes()).unwrap();
+        }
     }
 }
 
@@ -282,7 +329,7 @@ fn changes_from_any_cut_give_the_same_view_on_simulated_logs() {
     struct Kept(VecLog, std::rc::Rc<std::cell::RefCell<Vec<Envelope>>>);
     impl simulation::SimulatedLog for Kept {
         fn append(&mut self, head: Seq, records: Vec<crate::event::Record>, summary: &crate::summary::Summary) {
-            self.1.borrow_mut().extend(records.iter().map(|record| record.decode().unwrap()));
+            self.1.borrow_mut().extend(records.iter().map(|record| Envelope::decode(&record.json).unwrap()));
             self.0.append(head, records, summary);
         }
 
@@ -342,4 +389,116 @@ fn changes_from_any_cut_give_the_same_view_on_recorded_logs() {
             check_cuts(&log, 0..=log.len());
         }
     }
+}
+
+#[test]
+fn a_step_that_was_begun_is_not_being_done_when_its_turn_is_over() {
+    let plan = json!({ "steps": [{ "text": "a", "status": "done" }, { "text": "b", "status": "running" }] });
+    let stopped = ("done", json!({ "outcome": "stopped", "stopped": true }));
+    let view = view(&[user("go"), started(), ("plan_updated", plan), stopped]);
+    assert_eq!(view["plan"]["steps"][1]["status"], "unfinished");
+    assert_eq!(view["messages"][1]["blocks"][0]["steps"][1]["status"], "unfinished");
+    assert_eq!(view["plan"]["steps"][0]["status"], "done");
+}
+
+#[test]
+fn a_component_that_has_moved_stands_in_one_place() {
+    let update = |surface: &str| {
+        let component =
+            json!({ "component_id": "c", "name": "Chart", "surface": surface, "props": {}, "merge": false });
+        ("component_update", component)
+    };
+    let blocks = |view: &Value| view["messages"][1]["blocks"].as_array().map_or(0, Vec::len);
+    let moved = view(&[user("go"), started(), update("chat"), update("panel")]);
+    assert_eq!((blocks(&moved), &moved["components"][0]["surface"]), (0, &json!("panel")));
+    let back = view(&[user("go"), started(), update("chat"), update("panel"), update("chat")]);
+    assert_eq!((blocks(&back), &back["components"][0]["surface"]), (1, &json!("chat")));
+}
+
+#[test]
+fn an_ask_that_nobody_answered_was_not_rejected() {
+    let asked = ("permission_request", json!({ "ask_id": "a", "tool_name": "Bash", "tool_input": {}, "options": [] }));
+    let resolved = |by: &str, unanswered: Value| {
+        let data = json!({
+            "ask_id": "a", "tool_name": "Bash", "allowed": false, "reply": "reject", "by": by, "reason": "the daemon ended",
+            "unanswered": unanswered,
+        });
+        ("permission_resolved", data)
+    };
+    let state = |by, unanswered| {
+        let view = view(&[user("go"), started(), asked.clone(), resolved(by, unanswered)]);
+        let block = &view["messages"][1]["blocks"][0];
+        (block["state"].clone(), block["unanswered"].clone())
+    };
+    assert_eq!(state("turnloom", json!("stopped")), (json!("withdrawn"), json!("stopped")));
+    assert_eq!(state("ann", Value::Null), (json!("rejected"), Value::Null));
+    // Logs from before there was a word for it.
+    assert_eq!(state("turnloom", Value::Null), (json!("withdrawn"), json!("interrupted")));
+    let question = (
+        "question_request",
+        json!({ "ask_id": "q", "questions": [{ "prompt": "?", "options": [], "multiple": false, "free_text": true }] }),
+    );
+    let refused = ("question_resolved", json!({ "ask_id": "q", "rejected": true, "by": "turnloom" }));
+    let view = view(&[user("go"), started(), question, refused]);
+    assert_eq!(view["messages"][1]["blocks"][0]["state"], "withdrawn");
+}
+
+#[test]
+fn a_fork_names_where_it_comes_from() {
+    let forked = ("forked", json!({ "from_session": "ses_1", "from_title": "Weave", "at_seq": 1, "between": true }));
+    let note = &view(&[forked])["messages"][0]["blocks"][0];
+    assert_eq!((&note["label"], &note["session_id"]), (&json!("Forked from Weave"), &json!("ses_1")));
+}
+
+#[test]
+fn the_files_of_the_whole_session_are_told_with_every_window() {
+    let edit = |id: &str, hunk: &str| {
+        let diff = format!("--- a/a\n+++ b/a\n{hunk}");
+        ("tool_result", json!({ "tool_use_id": id, "output": "", "is_error": false, "diff": diff }))
+    };
+    let mut events = vec![user("go"), started(), tool("1"), edit("1", "@@ -1,1 +1,1 @@\n-x\n+y\n"), done()];
+    events.extend([user("more"), started(), tool("2"), edit("2", "@@ -1,1 +1,2 @@\n y\n+z\n"), done()]);
+    let mut fold = Fold::default();
+    for envelope in &log(&events) {
+        drop(fold.step(envelope));
+    }
+    let newest = json!(fold.snapshot(&Window { messages: 1, ..Window::default() }));
+    assert_eq!(newest["files"], json!([{ "path": "a", "kind": "modified", "added": 2, "removed": 1 }]));
+    assert_eq!(
+        fold.changes().unwrap().file("a").map(|file| file.diff).unwrap(),
+        "--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n-x\n+y\n+z\n"
+    );
+}
+
+#[test]
+fn sub_agents_that_start_each_other_without_end_stand_side_by_side() {
+    let started = |n: usize| {
+        let parent = n.checked_sub(1).map(|parent| format!("a{parent}"));
+        ("subagent_started", json!({ "subagent_id": format!("a{n}"), "name": "weaver", "parent_subagent_id": parent }))
+    };
+    let mut events = vec![user("go"), self::started()];
+    events.extend((0..3_000).map(started));
+    let mut fold = Fold::default();
+    for envelope in log(&events) {
+        fold.step(&envelope);
+    }
+    let json = serde_json::to_vec(&fold.snapshot(&ALL)).unwrap();
+    assert!(crate::nesting::text_fits(&json, 64), "a view can be read by any parser");
+    let found = String::from_utf8(json).unwrap().matches("\"subagent_id\":\"a").count();
+    assert_eq!(found, 3_000, "none of them is lost");
+}
+
+/// Whoever changes what the fold makes of a log, or how it is stored, has to raise `Fold::VERSION`, and to write the new hash here.
+#[test]
+fn what_is_stored_belongs_to_its_version() {
+    let sample = include_str!("../session/stored/sample.jsonl");
+    let (mut fold, mut stored) = (Fold::default(), Vec::new());
+    for line in sample.lines() {
+        fold.apply(&Envelope::decode(line.as_bytes()).unwrap(), &mut Ops::muted());
+        for (part, _) in fold.parts() {
+            stored.extend(fold.store(part).unwrap());
+        }
+    }
+    let hash = crate::blob::BlobId::of(&stored).to_string();
+    assert_eq!((Fold::VERSION, hash.as_str()), (1, "b1b9e81e2386350992bbc202d612ec16dee5f15fe0d1b5deb63f1c1c03815374"));
 }

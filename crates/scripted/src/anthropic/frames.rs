@@ -159,6 +159,8 @@ fn stop_reason(ending: Ending) -> &'static str {
         Ending::Done => "end_turn",
         Ending::Calls => "tool_use",
         Ending::MaxTokens => "max_tokens",
+        Ending::Refusal => "refusal",
+        Ending::ContextWindow => "model_context_window_exceeded",
     }
 }
 

@@ -41,6 +41,13 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
         system.push('\n');
         system.push_str(&texts(message.get("content")).join("\n"));
     }
+    let directory = directory(&system);
+    // What the program adds to a message is from it, not from the user.
+    let said = messages.iter().filter(|message| role(message) == "user").flat_map(|m| texts(m.get("content")));
+    for added in said.filter(|text| is_added(text)) {
+        system.push('\n');
+        system.push_str(added);
+    }
     let tools: Vec<Offered> =
         body.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(offered).collect();
     let user = user(messages);
@@ -59,8 +66,9 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
         heard: heard(messages),
         tool_result: (!results.is_empty()).then(|| text_of(&results)),
         after: results.iter().filter_map(|result| caller(result.get("tool_use_id")?.as_str()?)).collect(),
-        directory: directory(&system),
+        directory,
         system,
+        effort: body.pointer("/output_config/effort").and_then(Value::as_str).map(str::to_owned),
         tools,
     })
 }

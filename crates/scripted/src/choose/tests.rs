@@ -16,6 +16,7 @@ fn asked() -> Asked {
         tool_result: None,
         after: Vec::new(),
         system: "You are an agent".to_owned(),
+        effort: None,
         tools: vec![Offered { name: "Bash".to_owned(), namespace: None, input: InputForm::Object }],
         directory: None,
     }

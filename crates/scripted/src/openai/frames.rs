@@ -39,9 +39,12 @@ pub(crate) fn frames(speech: &Speech, model: &str, ids: &mut Ids) -> Vec<Frame> 
     let end = json!({"usage": usage(speech)});
     match speech.ending {
         Ending::Done | Ending::Calls => stream.response("response.completed", "completed", &end),
-        Ending::MaxTokens => {
-            let end = json!({"usage": usage(speech), "incomplete_details": {"reason": "max_output_tokens"}});
-            stream.response("response.incomplete", "incomplete", &end);
+        Ending::MaxTokens => stream.incomplete("max_output_tokens", speech),
+        Ending::Refusal => stream.incomplete("content_filter", speech),
+        Ending::ContextWindow => {
+            let message = "Your input exceeds the context window of this model.";
+            let error = json!({"code": "context_length_exceeded", "message": message});
+            stream.response("response.failed", "failed", &json!({"error": error}));
         }
     }
     stream.frames
@@ -89,6 +92,11 @@ struct Open {
 impl<'a> Stream<'a> {
     fn new(id: String, model: &'a str) -> Self {
         Self { id, model, frames: Vec::new(), sequence: 0, output: Vec::new(), open: None }
+    }
+
+    fn incomplete(&mut self, reason: &str, speech: &Speech) {
+        let end = json!({"usage": usage(speech), "incomplete_details": {"reason": reason}});
+        self.response("response.incomplete", "incomplete", &end);
     }
 
     fn begin(&mut self, block: Block, phase: &str, reply: usize, ids: &mut Ids) {

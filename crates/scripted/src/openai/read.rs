@@ -39,6 +39,7 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malfor
     };
     let mut system = vec![body.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned()];
     system.extend(items.iter().filter(|item| matches!(role(item), "developer" | "system")).map(text));
+    system.extend(items.iter().filter(|item| role(item) == "user").map(text).filter(|text| !is_said(text)));
     let results = results(items);
     Ok(Asked {
         api: Api::Openai,
@@ -50,6 +51,7 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malfor
         tool_result: (!results.is_empty()).then(|| text_of(&results)),
         after: results.iter().filter_map(|result| caller(result.get("call_id")?.as_str()?)).collect(),
         system: system.join("\n"),
+        effort: body.pointer("/reasoning/effort").and_then(Value::as_str).map(str::to_owned),
         tools: tools(&body, items),
         directory: directory(items),
     })

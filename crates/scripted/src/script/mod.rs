@@ -176,4 +176,8 @@ pub(crate) enum Stop {
     #[default]
     Natural,
     MaxTokens,
+    /// The model will not answer, or is not let.
+    Refusal,
+    /// The conversation has filled the model's window.
+    ContextWindow,
 }

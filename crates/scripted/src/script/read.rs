@@ -163,9 +163,38 @@ fn wrong<T>(code: &'static str, message: impl Into<String>) -> Result<T, Wrong> 
     Err(Wrong(code, message.into()))
 }
 
+/// Enough for 80 tables inside each other whose names have 80 parts each, which is as deep as TOML goes.
+const STACK: usize = 128 * 1024 * 1024;
+
+/// Does something where the stack is large: TOML bounds each of its names and its tables, but not what they are together.
+fn with_room<T: Send>(read: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read).ok()?.join().ok()
+    })
+}
+
+/// How many tables and lists may stand inside each other.
+const MAX_DEPTH: usize = 64;
+
+fn fits(value: &toml::Value, levels: usize) -> bool {
+    let inside = |value: &toml::Value| levels > 0 && fits(value, levels - 1);
+    match value {
+        toml::Value::Table(table) => table.values().all(inside),
+        toml::Value::Array(list) => list.iter().all(inside),
+        _ => true,
+    }
+}
+
 pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
-    let raw: RawScript =
-        toml::from_str(text).map_err(|error| ScriptError::at(text, error.span(), "bad_toml", error.message()))?;
+    let bad = |error: toml::de::Error| ScriptError::at(text, error.span(), "bad_toml", error.message());
+    let raw = with_room(|| {
+        let whole: toml::Table = toml::from_str(text).map_err(bad)?;
+        if !whole.values().all(|value| fits(value, MAX_DEPTH)) {
+            return Err(ScriptError::at(text, None, "bad_toml", "it is nested too deep"));
+        }
+        toml::from_str::<RawScript>(text).map_err(bad)
+    });
+    let raw = raw.unwrap_or_else(|| Err(ScriptError::at(text, None, "bad_toml", "it cannot be read")))?;
     let names = names(text, &raw.reply)?;
     let replies = (1..).zip(raw.reply).map(|(number, raw_reply)| reply(text, raw_reply, number, &names, raw.every_ms));
     Ok(Script { replies: replies.collect::<Result<_, _>>()? })

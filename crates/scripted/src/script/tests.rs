@@ -102,3 +102,14 @@ proptest! {
         let _ = Script::parse(&String::from_utf8_lossy(&bytes)).is_ok();
     }
 }
+
+#[test]
+fn a_script_may_be_as_deep_as_it_likes_and_hurts_nobody() {
+    let name = |parts: usize| vec!["a"; parts].join(".");
+    let deep = (0..70).fold("1".to_owned(), |text, _| format!("{{ {} = {text} }}", name(79)));
+    let input = step(&format!("{{ tool = {{ name = \"x\", input = {deep} }} }}"));
+    for text in [input, format!("a = {deep}"), format!("[[reply]]\nstep = [{deep}]"), format!("{} = 1", name(200_000))]
+    {
+        assert!(Script::parse(&text).is_err());
+    }
+}

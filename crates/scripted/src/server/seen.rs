@@ -32,6 +32,10 @@ pub struct Seen {
     pub heard: Vec<String>,
     /// What the tools said, if the conversation ended with it.
     pub tool_result: Option<String>,
+    /// What the agent told the model about itself, its work and its instructions.
+    pub system: String,
+    /// How much the model was to think, in its API's words.
+    pub effort: Option<String>,
     /// The tools that were offered.
     pub tools: Vec<String>,
     /// The reply that answered; none if no reply of the script did.
@@ -54,6 +58,8 @@ impl Seen {
             user: None,
             heard: Vec::new(),
             tool_result: None,
+            system: String::new(),
+            effort: None,
             tools: Vec::new(),
             reply: None,
             miss: false,
@@ -69,6 +75,8 @@ impl Seen {
             user: asked.user.as_deref().map(beginning),
             heard: asked.heard.iter().map(|text| beginning(text)).collect(),
             tool_result: asked.tool_result.as_deref().map(beginning),
+            effort: asked.effort.clone(),
+            system: asked.system.chars().take(MAX_SYSTEM).collect(),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
             miss: reply.is_none() && asked.kind == Kind::Turn,
             reply,
@@ -76,6 +84,11 @@ impl Seen {
         }
     }
 }
+
+/// Long enough for the system prompts of the agents, and bounded all the same.
+const MAX_SYSTEM: usize = 100_000;
+/// They are large, so only the last requests keep theirs.
+const SYSTEMS: usize = 64;
 
 fn beginning(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
@@ -93,6 +106,9 @@ impl SeenList {
             list.1.pop_front();
         }
         list.1.push_back(seen);
+        if let Some(older) = list.1.iter_mut().rev().nth(SYSTEMS) {
+            older.system.clear();
+        }
     }
 
     pub(super) fn list(&self) -> Vec<Seen> {

@@ -20,6 +20,7 @@ fn asked(api: Api, tools: &[(&str, InputForm)]) -> Asked {
         tool_result: None,
         after: Vec::new(),
         system: String::new(),
+        effort: None,
         tools: tools.iter().map(offered).collect(),
         directory: Some("/w".to_owned()),
     }

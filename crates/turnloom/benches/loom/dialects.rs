@@ -12,7 +12,7 @@ use turnloom_core::dialect::snapshot::{self, Snapshot};
 use turnloom_core::dialect::tasks::{Change, KINDS, SessionTasks};
 use turnloom_core::dialect::text::{PlainText, Scope};
 use turnloom_core::dialect::universal::{About, Raw, Universal, Wanted};
-use turnloom_core::dialect::{Dialect, Frames};
+use turnloom_core::dialect::{Dialect, Frames, Projection as _};
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{Seq, SessionId, TurnId};
 use turnloom_core::time::Timestamp;
@@ -32,7 +32,7 @@ const MEASURES: &[(&str, Measure)] = &[
     }),
     ("AI SDK messages", |log| {
         let mut history = History::new(Profile::V6, HashSet::new());
-        take(log, |envelope| history.step(envelope))
+        take(log, |envelope| history.apply(envelope, &mut ()))
     }),
     ("AG-UI events, live", |log| tell(log, agent(), Reader::FromTheBeginning)),
     ("an AG-UI snapshot", |log| tell(log, agent(), Reader::AtTheEnd)),
@@ -40,10 +40,10 @@ const MEASURES: &[(&str, Measure)] = &[
         tell(log, Universal::new(About::default(), Wanted::After(0), Raw::LeftOut), Reader::FromTheBeginning)
     }),
     ("Agent UI events", |log| tell(log, AgentUi::new(Seq::ZERO), Reader::FromTheBeginning)),
-    ("snapshots", |log| tell(log, Snapshot::new(SessionId::trusted("s"), Seq::ZERO), Reader::FromTheBeginning)),
+    ("snapshots", |log| tell(log, Snapshot::new(Seq::ZERO), Reader::FromTheBeginning)),
     ("a history of snapshots", |log| {
-        let mut history = snapshot::History::new(SessionId::trusted("s"));
-        take(log, |envelope| history.step(envelope))
+        let mut history = snapshot::History::default();
+        take(log, |envelope| history.apply(envelope, &mut ()))
     }),
     ("tasks", tasks),
     ("plain text", |log| tell(log, PlainText::new(Scope::After(Seq::ZERO)), Reader::FromTheBeginning)),
@@ -87,19 +87,19 @@ fn tell(log: &[Record], mut dialect: impl Dialect, reader: Reader) -> Duration {
     let mut frames = Frames::default();
     for (at, record) in log.iter().enumerate() {
         if reader == Reader::FromTheBeginning && at == ARRIVES {
-            dialect.arrive(&mut frames);
+            dialect.caught_up(&mut frames);
         }
-        dialect.step(&record.decode().expect("an event"), &mut frames);
+        dialect.apply(&record.decode().expect("an event"), &mut frames);
         if at.is_multiple_of(BATCH) {
-            dialect.rest(&mut frames);
+            dialect.flush(&mut frames);
             black_box(frames.size());
             frames.clear();
         }
     }
     if reader == Reader::AtTheEnd {
-        dialect.arrive(&mut frames);
+        dialect.caught_up(&mut frames);
     }
-    assert!(!dialect.is_over() || reader == Reader::AtTheEnd);
+    assert!(!dialect.is_done() || reader == Reader::AtTheEnd);
     black_box(frames.size());
     started.elapsed()
 }
@@ -110,7 +110,8 @@ fn tasks(log: &[Record]) -> Duration {
     let mut tasks = SessionTasks::default();
     let mut frames = Frames::default();
     for record in log.iter().filter(|record| KINDS.contains(&record.kind())) {
-        let change = tasks.step(&record.decode().expect("an event"));
+        let mut change = Change::Nothing;
+        tasks.apply(&record.decode().expect("an event"), &mut change);
         if let (Change::Progress, Some(task)) = (change, tasks.task()) {
             frames.push(&task.progress());
             black_box(frames.size());

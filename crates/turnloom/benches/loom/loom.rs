@@ -1,15 +1,12 @@
 //! What is measured: a log or a whole daemon on a fresh directory, and events to put into it.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use turnloom::config::Config;
 use turnloom::daemon::{Daemon, Options, Token};
-use turnloom::log::sqlite::Durability;
-use turnloom::log::{Append, Epoch, Log, NewSession, Sqlite, Sync, Tails};
+use turnloom::log::{Append, CrashSafety, Durability, Epoch, Log, NewSession};
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::Summary;
@@ -30,9 +27,7 @@ pub(crate) fn runtime() -> Runtime {
 }
 
 pub(crate) fn open_log(data: &Path) -> Log {
-    let tails = Tails::default();
-    let store = Sqlite::open(data, Durability::Power, tails.clone()).expect("a log");
-    Log::new(Arc::new(store), tails)
+    Log::open(data, CrashSafety::Power).expect("a log")
 }
 
 /// A daemon in this process, which asks nobody for a token.
@@ -40,7 +35,8 @@ pub(crate) struct Served {
     pub(crate) daemon: Daemon,
     pub(crate) client: Client,
     pub(crate) runtime: Runtime,
-    _data: TempDir,
+    /// Gone with it, if it is its own.
+    _data: Option<TempDir>,
 }
 
 impl Served {
@@ -49,18 +45,29 @@ impl Served {
     }
 
     pub(crate) fn start_with(set: impl FnOnce(&mut Config)) -> Self {
-        let (data, runtime) = (directory(), runtime());
+        let data = directory();
+        let served = Self::start_at(data.path(), set);
+        Self { _data: Some(data), ..served }
+    }
+
+    /// A daemon on a directory that somebody else keeps.
+    pub(crate) fn start_in(data: &Path) -> Self {
+        Self::start_at(data, |_| {})
+    }
+
+    fn start_at(data: &Path, set: impl FnOnce(&mut Config)) -> Self {
+        let runtime = runtime();
         let mut config = Config { port: 0, ..Config::default() };
         set(&mut config);
         let options = Options {
             config,
-            data: data.path().to_owned(),
+            data: data.to_owned(),
             token: Token::None,
             program: std::env::current_exe().expect("this program"),
         };
         let daemon = runtime.block_on(Daemon::start(options)).expect("a daemon");
         let client = Client::new(&daemon.address.to_string(), None);
-        Self { daemon, client, runtime, _data: data }
+        Self { daemon, client, runtime, _data: None }
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -99,9 +106,14 @@ impl Writer {
 
     /// The next append, of so many events.
     pub(crate) fn next(&mut self, events: usize) -> Append {
+        let head = self.head;
+        self.append((1..=events as u64).map(|n| record(&self.id, Seq(head.0 + n))).collect())
+    }
+
+    /// An append of these records, which stand right after the last ones.
+    pub(crate) fn append(&mut self, records: Vec<Record>) -> Append {
         let expected_head = self.head;
-        let records: Vec<Record> = (1..=events as u64).map(|n| record(&self.id, Seq(expected_head.0 + n))).collect();
-        self.head = Seq(expected_head.0 + events as u64);
+        self.head = Seq(expected_head.0 + records.len() as u64);
         Append {
             session: self.id.clone(),
             epoch: self.epoch,
@@ -110,7 +122,7 @@ impl Writer {
             blobs: Vec::new(),
             summary: summary(),
             at: Timestamp::from_millis(i64::try_from(self.head.0).unwrap_or_default()),
-            sync: Sync::Lazy,
+            durability: Durability::Grouped,
         }
     }
 }
@@ -126,5 +138,5 @@ fn record(session: &SessionId, seq: Seq) -> Record {
     let room = EVENT_BYTES.saturating_sub(json.len() + 3);
     json.extend(std::iter::repeat_n('x', room));
     json.push_str("\"}}");
-    Record { seq, json: Bytes::from(json) }
+    Record::new(seq, json)
 }

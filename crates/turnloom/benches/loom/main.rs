@@ -25,6 +25,8 @@ mod floor;
 mod latency;
 mod loom;
 mod memory;
+mod open;
+mod policy;
 mod real;
 mod replay;
 mod startup;
@@ -64,8 +66,10 @@ const MEASURES: &[(&str, Measure)] = &[
     ("fan-out", fan_out::measure),
     ("replay", replay::measure),
     ("dialects", dialects::measure),
+    ("open", open::measure),
     ("startup", startup::measure),
     ("memory", memory::measure),
+    ("policy", policy::measure),
     ("agents", real::measure),
     ("codex", codex::measure),
 ];

@@ -75,8 +75,23 @@ fn read_body(reader: &mut BufReader<TcpStream>, body: &mut Vec<u8>) {
             length = value.trim().parse().ok();
         }
     }
-    body.resize(length.expect("a length"), 0);
-    reader.read_exact(body).expect("a body");
+    if let Some(length) = length {
+        body.resize(length, 0);
+        return reader.read_exact(body).expect("a body");
+    }
+    // What is large leaves in pieces, each with its length in front and a line's end behind it.
+    body.clear();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).expect("a length");
+        let (start, length) = (body.len(), usize::from_str_radix(line.trim(), 16).expect("a number"));
+        body.resize(start + length + 2, 0);
+        reader.read_exact(&mut body[start..]).expect("a piece");
+        body.truncate(start + length);
+        if length == 0 {
+            return;
+        }
+    }
 }
 
 /// The same bytes from a file to a bare socket.

@@ -112,7 +112,7 @@ fn reply(args: &Args, asked: Option<&SessionAsk>) -> Result<Reply> {
         return Ok(answering::value(&ask_id, &answering::as_value(value)));
     }
     fits(AskKind::Question, "--answer")?;
-    let questions = asked.map(SessionAsk::questions).unwrap_or_default();
+    let questions = asked.map(|asked| asked.ask.questions()).unwrap_or_default();
     if asked.is_some() && questions.len() != args.answer.len() {
         let what = format!("there are {} questions, and {} answers", questions.len(), args.answer.len());
         return Err(Failure::new(what, "give --answer once for each question, in their order").into());

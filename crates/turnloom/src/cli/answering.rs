@@ -44,10 +44,6 @@ pub(super) enum Taken {
 impl Interview {
     /// What an event asks, if it asks something.
     pub(super) fn of(event: &Event) -> Option<Self> {
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "three types ask, and a new one could not be answered here anyway"
-        )]
         let (ask_id, what) = match event {
             Event::PermissionRequest(request) => {
                 let always = request.options.iter().filter(|option| option.reply == PermissionReply::Always);

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use turnloom_core::event::Question;
 use turnloom_core::id::SessionId;
 use turnloom_core::summary::{AskKind, PendingAsk};
 
@@ -30,14 +29,6 @@ pub(super) struct SessionAsk {
     pub(super) session_title: String,
     #[serde(flatten)]
     pub(super) ask: PendingAsk,
-}
-
-impl SessionAsk {
-    /// The questions, if it is one.
-    pub(super) fn questions(&self) -> Vec<Question> {
-        let questions = self.ask.request.get("questions").cloned().unwrap_or_default();
-        serde_json::from_value(questions).unwrap_or_default()
-    }
 }
 
 #[derive(Deserialize)]
@@ -84,12 +75,17 @@ fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
         text.push_str(&look.paint(Ink::Dim, &format!("  in {}", one_line(session_title))));
         text.push('\n');
     }
+    if let Some(subagent_id) = &ask.subagent_id {
+        let name = ask.subagent_name.as_deref().unwrap_or(subagent_id.as_str());
+        text.push_str(&look.paint(Ink::Dim, &format!("  by the sub-agent {}", one_line(name))));
+        text.push('\n');
+    }
     let mut how = match ask.kind {
         AskKind::Permission => "--once | --always | --reject".to_owned(),
-        AskKind::Question => vec!["--answer TEXT"; asked.questions().len().max(1)].join(" "),
+        AskKind::Question => vec!["--answer TEXT"; ask.questions().len().max(1)].join(" "),
         AskKind::Interrupt => "--value JSON".to_owned(),
     };
-    for question in asked.questions() {
+    for question in ask.questions() {
         let labels: Vec<String> = question.options.iter().map(|option| one_line(&option.label)).collect();
         let _ = writeln!(text, "  {}  {}", one_line(&question.prompt), look.paint(Ink::Dim, &labels.join(" | ")));
     }

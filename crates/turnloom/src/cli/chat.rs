@@ -13,7 +13,7 @@ use super::{Context, interrupted};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each line is a message; what is typed while a turn runs waits for its end.
-/stop stops the turn, /quit or the end of the input leaves.")]
+/stop stops the turn, /continue lets go on what waits, /quit or the end of the input leaves.")]
 pub(super) struct Args {
     #[command(flatten)]
     with: With,

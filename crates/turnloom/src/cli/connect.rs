@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use tokio::time::Instant;
 use turnloom_core::id::{Seq, SessionId, TurnId};
-use turnloom_core::summary::SessionStatus;
+use turnloom_core::summary::{LostAsk, SessionStatus};
 use turnloom_core::time::Timestamp;
 
 use super::failure::Failure;
@@ -106,7 +106,7 @@ impl Target {
     async fn start(&self, purpose: Purpose) -> Result<Daemon, daemon::Error> {
         let options = Options {
             // The address is nobody's business but ours.
-            config: Config { host: "127.0.0.1".to_owned(), port: 0, ..self.config() },
+            config: Config { host: "127.0.0.1".to_owned(), port: 0, hosts: Vec::new(), ..self.config() },
             data: self.data.clone(),
             token: self.token.clone().map_or(Token::Kept, Token::Given),
             program: program(),
@@ -144,14 +144,13 @@ pub(super) struct Session {
     pub(super) head: Seq,
     pub(super) turn: Option<TurnId>,
     pub(super) title: String,
-    pub(super) cwd: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) mode: Option<String>,
     #[serde(default)]
     pub(super) asks: usize,
     #[serde(default)]
     pub(super) queued: usize,
-    pub(super) created_at: Timestamp,
+    #[serde(default)]
+    pub(super) held: usize,
+    pub(super) lost_ask: Option<LostAsk>,
     pub(super) updated_at: Timestamp,
 }
 
@@ -199,6 +198,6 @@ pub(super) fn is_passing(error: &client::Error) -> bool {
     match error {
         client::Error::Unreachable { .. } | client::Error::NotOurs { .. } => true,
         client::Error::Problem(problem) => problem.status == 503,
-        client::Error::BadUrl(_) => false,
+        client::Error::BadUrl(_) | client::Error::Certificates(_) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! `turnloom doctor`: what is there, what is wrong, how to mend it. It changes nothing.
+//! `turnloom doctor`: what is there, what is wrong, how to mend it. It changes nothing but what `--deep` finds wrong beside a log.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -15,11 +15,18 @@ use super::{Context, browser};
 use crate::client::Client;
 use crate::config::Config;
 use crate::daemon::{self, Daemon, Options, Token};
-use crate::log::{self, SessionQuery, Sqlite, Store as _, Tails, sqlite};
+use crate::log::{self, CrashSafety, Log, SessionQuery};
+use crate::process::{Containment, ControlGroups};
+use crate::runtime::program::project_of;
+use crate::snapshots;
 
 /// Check what is installed, what is wrong, and how to mend it
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Also fold every log again, and remove what is kept beside it and differs
+    #[arg(long)]
+    deep: bool,
+}
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -58,16 +65,17 @@ impl Finding {
     }
 }
 
-pub(super) async fn run(_args: Args, context: &mut Context) -> Result<ExitCode> {
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let target = context.target.clone();
     let running = target.find().await;
     let mut findings = vec![data(&target.data)];
     let config = Config::read(None, &target.data);
     findings.push(settings(&target.data, &config));
-    findings.push(match &running {
-        Ok(client) => log_of(&target.data, client.is_some()).await,
-        Err(_) => log_of(&target.data, false).await,
-    });
+    let in_use = running.as_ref().is_ok_and(Option::is_some);
+    findings.push(log_of(&target.data, in_use).await);
+    if args.deep {
+        findings.extend(kept_beside_logs(&target.data, in_use).await);
+    }
     findings.push(daemon(&target, &running).await);
     let config = config.unwrap_or_default();
     if target.url.is_none() {
@@ -78,6 +86,7 @@ pub(super) async fn run(_args: Args, context: &mut Context) -> Result<ExitCode> 
         Some(client) => troubled(client).await,
         None => Vec::new(),
     };
+    findings.extend(std::env::current_dir().ok().map(|cwd| project(&cwd)));
     findings.extend(runtimes(running, config).await);
     findings.extend(troubled);
     findings.push(match browser::opener() {
@@ -121,7 +130,7 @@ fn data(path: &Path) -> Finding {
         }
         Ok(_) => {
             // Permissions are not all that can be in the way, so it is tried.
-            let probe = path.join(format!(".probe-{}", uuid::Uuid::now_v7()));
+            let probe = path.join(format!(".probe-{}", uuid::Uuid::new_v4()));
             match std::fs::write(&probe, b"") {
                 Ok(()) => {
                     drop(std::fs::remove_file(&probe));
@@ -139,6 +148,26 @@ fn data(path: &Path) -> Finding {
     }
 }
 
+/// Which folder agents take for the project when they work here. They read its instructions and keep rules in it.
+fn project(cwd: &Path) -> Finding {
+    let name = "project";
+    let Some(found) = project_of(cwd) else {
+        let found = format!("{} itself: no folder above it has a .git", cwd.display());
+        return Finding::new(State::Good, name, found);
+    };
+    let git = found.join(".git");
+    let is_empty = std::fs::read_dir(&git).is_ok_and(|mut inside| inside.next().is_none());
+    if is_empty {
+        let said = format!(
+            "agents that work in {} take {} for the project, because of an empty .git",
+            cwd.display(),
+            found.display()
+        );
+        return Finding::new(State::Broken, name, said).fix(format!("rmdir {}", git.display()));
+    }
+    Finding::new(State::Good, name, found.display().to_string())
+}
+
 fn settings(data: &Path, config: &Result<Config, crate::config::Error>) -> Finding {
     if let Err(error) = config {
         return Finding::broken("settings", error).fix("correct the file, or remove it to use the defaults");
@@ -153,11 +182,11 @@ async fn log_of(data: &Path, in_use: bool) -> Finding {
     if in_use {
         return Finding::new(State::Good, "log", "in use by the daemon");
     }
-    if !data.join("turnloom.db").exists() {
+    if !Log::exists(data) {
         return Finding::new(State::Absent, "log", "empty");
     }
     let opened = async {
-        let store = Sqlite::open(data, sqlite::Durability::Power, Tails::default())?;
+        let store = Log::open(data, CrashSafety::Power)?;
         let page = store.sessions(SessionQuery { limit: 1, ..SessionQuery::default() }).await;
         store.close().await?;
         page.map(drop)
@@ -169,6 +198,36 @@ async fn log_of(data: &Path, in_use: bool) -> Finding {
         }
         Err(error) => Finding::broken("log", &error),
     }
+}
+
+/// Makes what is kept beside the logs again. What was wrong is gone afterwards.
+async fn kept_beside_logs(data: &Path, in_use: bool) -> Vec<Finding> {
+    let name = "snapshots";
+    if in_use {
+        let found = "not checked, because the daemon uses the log";
+        return vec![Finding::new(State::Absent, name, found).fix("stop the daemon, then `turnloom doctor --deep`")];
+    }
+    if !Log::exists(data) {
+        return vec![Finding::new(State::Absent, name, "none")];
+    }
+    let checked = async {
+        let store = Log::open(data, CrashSafety::Power)?;
+        let report = snapshots::check(&store).await;
+        store.close().await?;
+        report
+    };
+    let snapshots::Report { right, outdated, wrong, unreadable } = match checked.await {
+        Ok(report) => report,
+        Err(error) => return vec![Finding::broken(name, &error)],
+    };
+    let older = if outdated > 0 { format!(", {outdated} of another version") } else { String::new() };
+    let summed_up = Finding::new(State::Good, name, format!("{right} made again and the same{older}"));
+    let wrong = wrong.into_iter().map(|snapshots::Wrong { session, kind, seq }| {
+        let found = format!("the {kind} of {session} after event {seq} was not what its log says, and is removed");
+        Finding::new(State::Broken, name, found).fix("nothing to do: it is made from the log when it is needed")
+    });
+    let unreadable = unreadable.into_iter().map(|why| Finding::new(State::Broken, "log", why));
+    std::iter::once(summed_up).chain(wrong).chain(unreadable).collect()
 }
 
 async fn daemon(target: &Target, running: &Result<Option<Client>>) -> Finding {
@@ -196,15 +255,14 @@ async fn daemon(target: &Target, running: &Result<Option<Client>>) -> Finding {
 }
 
 fn port(config: &Config, running: Option<&Client>) -> Finding {
+    // Where a daemon listens counts, and not where one would.
+    if let Some(client) = running {
+        return Finding::new(State::Good, &format!("port {}", port_of(client.url())), "used by the daemon");
+    }
     let address = format!("{}:{}", config.host, config.port);
     let name = format!("port {}", config.port);
-    if running.is_some_and(|client| client.url() == format!("http://{address}")) {
-        return Finding::new(State::Good, &name, "used by the daemon");
-    }
     match TcpListener::bind(&address) {
         Ok(_) => Finding::new(State::Good, &name, "free"),
-        // The daemon is elsewhere, so nobody needs this one.
-        Err(error) if running.is_some() => Finding::new(State::Absent, &name, error.to_string()),
         Err(error) => Finding::new(State::Broken, &name, error.to_string()).fix(format!(
             "stop the program that listens there, or choose another port: `turnloom up --port {}`",
             config.port.saturating_add(1)
@@ -212,9 +270,19 @@ fn port(config: &Config, running: Option<&Client>) -> Finding {
     }
 }
 
+/// The port in an address, or the usual one of its scheme.
+fn port_of(url: &str) -> &str {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let host = rest.split('/').next().unwrap_or_default();
+    // The colons inside brackets are an address's own.
+    let given = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.is_empty() && !port.contains(']'));
+    given.unwrap_or(if scheme == "https" { "443" } else { "80" })
+}
+
 #[derive(Deserialize)]
 struct Agents {
     agents: Vec<Agent>,
+    containment: Containment,
 }
 
 #[derive(Deserialize)]
@@ -229,13 +297,36 @@ struct Agent {
 
 /// Asks the daemon that runs, because its surroundings count; or one that lives only for the question, in a directory of its own.
 async fn runtimes(running: Option<Client>, config: Config) -> Vec<Finding> {
+    let is_off = config.control_groups == ControlGroups::Never;
     let agents = match running {
         Some(client) => client.get::<Agents>("/api/agents").await.map_err(anyhow::Error::from),
         None => ask_new_daemon(config).await,
     };
     match agents {
-        Ok(Agents { agents }) => agents.into_iter().map(agent).collect(),
+        Ok(Agents { agents, containment: found }) => {
+            std::iter::once(containment(found, is_off)).chain(agents.into_iter().map(agent)).collect()
+        }
         Err(error) => vec![Finding::new(State::Broken, "agents", format!("{error:#}"))],
+    }
+}
+
+/// Both keep what agents start from staying behind. Only one of them cannot be evaded.
+fn containment(found: Containment, is_off: bool) -> Finding {
+    let name = "containment";
+    let fix = if is_off {
+        "to use control groups, remove `control_groups` from config.toml"
+    } else {
+        "to use control groups, run the daemon in one that it may divide: `systemd-run --user --scope turnloom up`, or `Delegate=yes` in its unit"
+    };
+    match found {
+        Containment::ControlGroup { folder } => Finding::new(
+            State::Good,
+            name,
+            format!("control groups in {}; nothing an agent starts gets away", folder.display()),
+        ),
+        Containment::ProcessGroup { why } => {
+            Finding::new(State::Absent, name, format!("process groups and environment, because {why}")).fix(fix)
+        }
     }
 }
 
@@ -270,7 +361,7 @@ async fn troubled(client: &Client) -> Vec<Finding> {
 async fn ask_new_daemon(config: Config) -> Result<Agents> {
     let place = Scratch::new()?;
     // Where the agents are is a setting too; the address is nobody's business but ours.
-    let config = Config { host: "127.0.0.1".to_owned(), port: 0, ..config };
+    let config = Config { host: "127.0.0.1".to_owned(), port: 0, hosts: Vec::new(), ..config };
     let options = Options { config, data: place.0.clone(), token: Token::Kept, program: program() };
     let daemon = Daemon::start_to_read(options).await?;
     let client = Client::new(&daemon.url(), daemon.token.clone())?;
@@ -285,7 +376,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("turnloom-doctor-{}", uuid::Uuid::now_v7()));
+        let path = std::env::temp_dir().join(format!("turnloom-doctor-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&path)?;
         Ok(Self(path))
     }
@@ -315,5 +406,39 @@ fn agent(agent: Agent) -> Finding {
     match fix {
         Some(fix) => finding.fix(fix),
         None => finding,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{State, port_of, project};
+
+    #[test]
+    fn an_address_without_a_port_has_the_usual_one() {
+        for (url, port) in [
+            ("http://127.0.0.1:7171", "7171"),
+            ("https://loom.example", "443"),
+            ("https://loom.example/", "443"),
+            ("https://loom.example:8443/loom", "8443"),
+            ("http://loom.example", "80"),
+            ("http://[::1]", "80"),
+            ("http://[::1]:7171/", "7171"),
+        ] {
+            assert_eq!(port_of(url), port, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_project_is_said_and_an_empty_git_folder_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (outer, inner) = (place.path().join("outer"), place.path().join("outer/inner"));
+        std::fs::create_dir_all(outer.join(".git")).unwrap();
+        std::fs::create_dir(&inner).unwrap();
+        let finding = project(&inner);
+        assert_eq!(finding.state, State::Broken);
+        assert_eq!(finding.fix, Some(format!("rmdir {}", outer.join(".git").display())));
+        std::fs::write(outer.join(".git/HEAD"), "").unwrap();
+        let finding = project(&inner);
+        assert_eq!((finding.state, finding.found), (State::Good, outer.display().to_string()));
     }
 }

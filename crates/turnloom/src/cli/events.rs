@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use bytes::Bytes;
+use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use turnloom_core::event::Envelope;
@@ -59,11 +58,8 @@ impl Form {
 struct Page {
     events: Vec<Box<RawValue>>,
     head: Seq,
-}
-
-#[derive(Deserialize)]
-struct Place {
-    seq: Seq,
+    /// Where the next page begins; there may be one even if this one is empty.
+    next: Seq,
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
@@ -111,11 +107,10 @@ async fn pages(
     let mut after = after;
     let mut end = None;
     loop {
-        let Page { events, head } = page(client, session, after, types).await?;
+        let Page { events, head, next } = page(client, session, after, types).await?;
         let end = *end.get_or_insert(head);
         let mut out = Vec::new();
-        let Some(last) = events.last() else { return Ok(()) };
-        after = serde_json::from_str::<Place>(last.get()).context("an event has no position")?.seq;
+        after = next;
         for event in &events {
             write(event.get().as_bytes(), &mut out);
         }
@@ -129,21 +124,6 @@ async fn pages(
 async fn page(client: &Client, session: &SessionId, after: Seq, types: Option<&str>) -> Result<Page> {
     let types = types.map(|types| format!("&types={}", escape(types))).unwrap_or_default();
     Ok(client.get(&path(session, &format!("/events?after={after}&limit=2000{types}"))).await?)
-}
-
-/// Every event of a session, as it is stored.
-pub(super) async fn all(client: &Client, session: &SessionId) -> Result<Vec<Bytes>> {
-    let mut events = Vec::new();
-    let mut after = Seq::ZERO;
-    loop {
-        let page = page(client, session, after, None).await?;
-        let Some(last) = page.events.last() else { return Ok(events) };
-        after = serde_json::from_str::<Place>(last.get()).context("an event has no position")?.seq;
-        events.extend(page.events.iter().map(|event| Bytes::copy_from_slice(event.get().as_bytes())));
-        if after >= page.head {
-            return Ok(events);
-        }
-    }
 }
 
 async fn follow(args: &Args, form: Form, context: &mut Context) -> Result<ExitCode> {

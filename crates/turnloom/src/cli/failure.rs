@@ -46,7 +46,7 @@ fn hint(error: &client::Error) -> Option<String> {
         },
         client::Error::Unreachable { .. } => Some("start one with `turnloom up`, or see `turnloom doctor`".to_owned()),
         client::Error::NotOurs { .. } => Some("check --url".to_owned()),
-        client::Error::BadUrl(_) => None,
+        client::Error::BadUrl(_) | client::Error::Certificates(_) => None,
     }
 }
 

@@ -5,10 +5,11 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 const GROUPS: &[(&str, &[&str])] = &[
-    ("The daemon", &["up", "open", "doctor", "agents"]),
+    ("The daemon", &["up", "open", "sign-ins", "doctor", "agents"]),
     ("Talk to an agent", &["run", "chat"]),
-    ("Sessions", &["sessions", "events", "send", "stop", "export", "import", "adopt"]),
+    ("Sessions", &["sessions", "events", "send", "stop", "continue", "export", "import", "adopt"]),
     ("What waits for you", &["asks", "answer"]),
+    ("What agents may do", &["policy"]),
     ("Recordings and scripts", &["record", "replay", "scripted"]),
     ("Your shell", &["completions"]),
 ];

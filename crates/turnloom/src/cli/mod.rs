@@ -16,10 +16,12 @@ mod events;
 mod export;
 mod failure;
 mod follow;
+mod go_on;
 mod help;
 mod import;
 mod keyboard;
 mod open;
+mod policy;
 mod record;
 mod reference;
 pub mod render;
@@ -28,6 +30,7 @@ mod run;
 mod scripted;
 mod send;
 mod sessions;
+mod sign_ins;
 mod stop;
 mod talk;
 mod terminal;
@@ -42,10 +45,13 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use self::connect::Target;
 pub use self::reference::reference;
 use self::terminal::{ColorWhen, Terminal};
-use crate::config;
+use crate::{config, token};
 
 /// Threads for a daemon that serves one person for one command.
 const COMMAND_THREADS: usize = 2;
+
+/// What a shell gets for arguments that make no sense.
+const WRONG_USAGE: u8 = 2;
 
 /// One daemon between coding agents and user interfaces.
 #[derive(Debug, Parser)]
@@ -78,6 +84,7 @@ struct Global {
 enum Command {
     Up(up::Args),
     Open(open::Args),
+    SignIns(sign_ins::Args),
     Doctor(doctor::Args),
     Run(run::Args),
     Chat(chat::Args),
@@ -85,8 +92,10 @@ enum Command {
     Events(events::Args),
     Send(send::Args),
     Stop(stop::Args),
+    Continue(go_on::Args),
     Asks(asks::Args),
     Answer(answer::Args),
+    Policy(policy::Args),
     Export(export::Args),
     Import(import::Args),
     Adopt(adopt::Args),
@@ -118,6 +127,11 @@ pub fn main() -> ExitCode {
     let given = data.is_some();
     let target = Target { data: data.unwrap_or_else(config::default_data), url, token };
     let mut context = Context { terminal: Terminal::new(color), target };
+    if let Err(error) = context.target.token.as_deref().map_or(Ok(()), token::check) {
+        let (what, hint) = failure::explain(&error.into());
+        context.terminal.failed(&what, hint.as_deref());
+        return WRONG_USAGE.into();
+    }
     match start(cli.command, given, &mut context) {
         Ok(code) => code,
         Err(error) if failure::reader_left(&error) => ExitCode::SUCCESS,
@@ -137,6 +151,9 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
     if let Command::Replay(args) = &command {
         return replay::run(args, context);
     }
+    if let Command::Policy(args) = command {
+        return policy::run(args, context);
+    }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if !matches!(command, Command::Up(_)) {
         builder.worker_threads(COMMAND_THREADS);
@@ -146,6 +163,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
         match command {
             Command::Up(args) => up::run(args, data_given, context).await,
             Command::Open(args) => open::run(args, context).await,
+            Command::SignIns(args) => sign_ins::run(args, context).await,
             Command::Doctor(args) => Box::pin(doctor::run(args, context)).await,
             Command::Run(args) => Box::pin(run::run(args, context)).await,
             Command::Chat(args) => Box::pin(chat::run(args, context)).await,
@@ -153,6 +171,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Events(args) => Box::pin(events::run(args, context)).await,
             Command::Send(args) => send::run(args, context).await,
             Command::Stop(args) => stop::run(args, context).await,
+            Command::Continue(args) => go_on::run(args, context).await,
             Command::Asks(args) => asks::run(args, context).await,
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,
@@ -161,6 +180,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Scripted(args) => scripted::run(args, context).await,
             Command::Record(args) => record::run(args, context).await,
             Command::Replay(args) => replay::run(&args, context),
+            Command::Policy(args) => policy::run(args, context),
             Command::Agents(args) => agents::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }

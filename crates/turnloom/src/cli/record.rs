@@ -1,8 +1,7 @@
 //! `turnloom record`: what a session and its agent write to each other, in a file. What `run --record` needs of it is here too.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +14,7 @@ use super::render::count;
 use super::talk::Ended;
 use super::{Context, connect};
 use crate::client::{self, Client, Wire};
+use crate::private;
 use crate::session::Until;
 
 /// Write what a session and its agent say to each other to a file
@@ -111,9 +111,7 @@ impl Recording {
 
 /// For the owner's eyes only: whatever was said is in it.
 fn create(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path).with_context(|| format!("cannot write {}", path.display()))
+    private::create(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn write(file: &mut File, path: &Path, piece: &[u8]) -> Result<()> {

@@ -47,6 +47,9 @@ pub(super) struct With {
     /// The mode, such as plan
     #[arg(long)]
     mode: Option<String>,
+    /// A parameter of the session, such as effort=low or `trust_project=true`; may be given several times
+    #[arg(long = "param", value_name = "KEY=VALUE", value_parser = param, conflicts_with = "session")]
+    params: Vec<(String, Value)>,
     /// Allow what is asked, once each, and choose the first of each choice
     #[arg(long, short)]
     yes: bool,
@@ -72,9 +75,20 @@ impl With {
         let here = std::env::current_dir().context("cannot tell which directory this is")?;
         let cwd = self.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
         wanted.insert("cwd".to_owned(), cwd.to_string_lossy().into());
+        wanted.extend(self.params.iter().cloned());
         let runtime = self.runtime.as_deref().unwrap_or("mock");
         Ok(client.post("/api/sessions", &json!({ "runtime": runtime, "params": wanted })).await?)
     }
+}
+
+/// `key=value`: a value that is JSON is what it says, any other is a text.
+fn param(given: &str) -> Result<(String, Value), String> {
+    let (key, value) = given.split_once('=').ok_or("a parameter is written KEY=VALUE")?;
+    let key = key.trim();
+    if key.is_empty() {
+        return Err("a parameter is written KEY=VALUE".to_owned());
+    }
+    Ok((key.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| value.into())))
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
@@ -122,4 +136,27 @@ fn prompt(given: String) -> Result<String> {
         return Err(Failure::new("the prompt is empty", "say something: `turnloom run \"demo\"`").into());
     }
     Ok(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::param;
+
+    #[test]
+    fn a_parameter_is_json_or_a_text() {
+        for (given, value) in [
+            ("effort=low", json!("low")),
+            ("max_turns=3", json!(3)),
+            ("trust_project=true", json!(true)),
+            ("config={\"a\":1}", json!({ "a": 1 })),
+            ("tools=Read,Bash", json!("Read,Bash")),
+            ("custom_system_prompt=a=b", json!("a=b")),
+            ("output_style=", json!("")),
+        ] {
+            assert_eq!(param(given).map(|(_, value)| value), Ok(value), "{given}");
+        }
+        assert!(param("effort").is_err() && param("=low").is_err());
+    }
 }

@@ -103,7 +103,7 @@ pub(super) async fn demo(daemon: &Daemon, data: &Path) -> Result<Result<(Server,
         let fix = "update turnloom".to_owned();
         return Ok(Err(NoDemo { problem: "this turnloom does not know Claude Code".to_owned(), fix }));
     };
-    let info = runtime.info(sessions.workshop()).await;
+    let info = runtime.info(sessions.launch_context()).await;
     // That there is no login is no obstacle: a scripted model takes any key.
     if info.version.is_none() {
         let problem = info.problem.unwrap_or_else(|| "Claude Code is not installed".to_owned());

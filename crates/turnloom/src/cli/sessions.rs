@@ -110,6 +110,9 @@ fn table(sessions: &[Session], now: i64, look: Look) -> String {
 fn status(session: &Session) -> String {
     let status = session.status.as_str();
     match (session.status, session.queued) {
+        (SessionStatus::Archived, _) => status.to_owned(),
+        _ if session.held > 0 => format!("{status} ({} held)", session.held),
+        _ if session.lost_ask.is_some() => format!("{status} (unanswered)"),
         (SessionStatus::Waiting, _) => format!("{status} ({})", session.asks),
         (_, 0) => status.to_owned(),
         (_, queued) => format!("{status} (+{queued})"),

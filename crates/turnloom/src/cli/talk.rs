@@ -3,7 +3,7 @@
 
 mod asking;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior};
 use turnloom_core::command::Receipt;
-use turnloom_core::event::{Envelope, Event, Outcome};
+use turnloom_core::event::{Envelope, Event, Outcome, QueueItem};
 use turnloom_core::id::{MessageId, SessionId, TurnId};
 use turnloom_core::summary::SessionStatus;
 
@@ -65,6 +65,8 @@ pub(super) struct Conversation<'a> {
     prompted: bool,
     /// Messages sent from here, and the turns they led to.
     sent: HashMap<MessageId, Option<TurnId>>,
+    /// Of these: what does not go on by itself.
+    held: HashSet<MessageId>,
     running: Option<TurnId>,
     stopping: Option<Stopping>,
     interrupts: u32,
@@ -122,6 +124,7 @@ impl<'a> Conversation<'a> {
             interviews: VecDeque::new(),
             prompted: false,
             sent: HashMap::new(),
+            held: HashSet::new(),
             running: session.turn.clone().filter(|_| session.status != SessionStatus::Idle),
             stopping: None,
             interrupts: 0,
@@ -165,10 +168,13 @@ impl<'a> Conversation<'a> {
 
     /// Sends each line as it is typed, and shows everything.
     pub(super) async fn many(&mut self) -> Result<Ended> {
-        self.terminal.talk(&format!("Session {}. /stop stops a turn, /quit leaves.\n", self.session));
+        self.terminal.talk(&format!(
+            "Session {}. /stop stops a turn, /continue lets go on what waits, /quit leaves.\n",
+            self.session
+        ));
         let mut open = true;
         loop {
-            let busy = self.running.is_some() || !self.sent.is_empty();
+            let busy = self.running.is_some() || self.sent.len() > self.held.len();
             if !open && !busy {
                 return Ok(Ended::Well);
             }
@@ -198,6 +204,10 @@ impl<'a> Conversation<'a> {
                             return Ok(Ended::Well);
                         }
                         "/stop" => self.stop(),
+                        "/continue" => {
+                            let path = path(&self.session, "/continue");
+                            self.follow.client().post::<serde_json::Value>(&path, &json!({})).await?;
+                        }
                         text => {
                             let own = if self.person { OwnWords::Seen } else { OwnWords::Shown };
                             self.send(text, own).await?;
@@ -242,7 +252,7 @@ impl<'a> Conversation<'a> {
     }
 
     async fn send(&mut self, text: &str, own: OwnWords) -> Result<MessageId> {
-        let message_id = MessageId::trusted(format!("msg_{}", uuid::Uuid::now_v7()));
+        let message_id = MessageId::trusted(format!("msg_{}", uuid::Uuid::new_v4()));
         let body = json!({ "message": text, "message_id": message_id });
         let receipt: Receipt = self.follow.client().post(&path(&self.session, "/message"), &body).await?;
         if receipt.queued {
@@ -265,7 +275,6 @@ impl<'a> Conversation<'a> {
             }
         };
         let envelope = Envelope::decode(&event.json).context("the daemon sent something unreadable")?;
-        #[expect(clippy::wildcard_enum_match_arm, reason = "three types say where a turn is")]
         match &envelope.event {
             Event::UserMessage(message) => {
                 if let Some(turn) = self.sent.get_mut(&message.message_id) {
@@ -273,9 +282,24 @@ impl<'a> Conversation<'a> {
                 }
             }
             Event::TurnStarted(_) => self.running.clone_from(&envelope.turn_id),
+            Event::QueueChanged(changed) => self.note_held(&changed.queue),
             _ => {}
         }
         Ok(Some(envelope))
+    }
+
+    fn note_held(&mut self, queue: &[QueueItem]) {
+        let own = queue.iter().filter(|item| item.held.is_some() && self.sent.contains_key(&item.message_id));
+        let held: HashSet<MessageId> = own.map(|item| item.message_id.clone()).collect();
+        let waiting = match held.len() {
+            1 => "1 message waits".to_owned(),
+            many => format!("{many} messages wait"),
+        };
+        if !held.is_empty() && self.held.is_empty() {
+            self.terminal
+                .talk(&format!("{waiting} until you say /continue (or `turnloom continue {}`).\n", self.session));
+        }
+        self.held = held;
     }
 
     /// Shows an event and does what it asks for. Gives the outcome of a turn that is done.
@@ -290,7 +314,6 @@ impl<'a> Conversation<'a> {
         if let Some(interview) = Interview::of(&envelope.event) {
             self.asked(interview).await?;
         }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "three types settle an ask, one ends a turn")]
         match &envelope.event {
             Event::PermissionResolved(resolved) => self.settled(&resolved.ask_id),
             Event::QuestionResolved(resolved) => self.settled(&resolved.ask_id),
@@ -323,8 +346,9 @@ impl<'a> Conversation<'a> {
             return;
         }
         let (client, path) = (self.follow.client().clone(), path(&self.session, "/stop"));
-        self.stopping =
-            Some(Box::pin(async move { client.post::<serde_json::Value>(&path, &json!({})).await.map(drop) }));
+        self.stopping = Some(Box::pin(async move {
+            client.post::<serde_json::Value>(&path, &json!({ "then": "hold" })).await.map(drop)
+        }));
     }
 
     async fn finish_stopping(&mut self) -> Result<()> {

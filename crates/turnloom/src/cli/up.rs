@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use turnloom_core::command::{Command, Wish};
+use turnloom_core::command::{ClientCommand, Command};
 use turnloom_core::id::SessionId;
 use turnloom_scripted::Server;
 
@@ -15,8 +15,9 @@ use super::connect::program;
 use super::failure::Failure;
 use super::render::Ink;
 use super::{Context, browser, scripted};
-use crate::config::{Config, Durability};
+use crate::config::Config;
 use crate::daemon::{self, Daemon, Options, Token};
+use crate::log::CrashSafety;
 use crate::log::SessionQuery;
 use crate::session::NewSession;
 
@@ -84,7 +85,10 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
         // Its agent greets whoever comes; nobody has to wait for it.
         daemon
             .sessions
-            .wish(&first, Command { by: "turnloom".to_owned(), wish: Wish::Resume { provider_session_id: None } })
+            .execute(
+                &first,
+                ClientCommand { by: "turnloom".to_owned(), command: Command::Resume { provider_session_id: None } },
+            )
             .await?;
     }
     if !args.no_open
@@ -107,9 +111,7 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     if let Some(error) = failed {
         // What can still be ended in order is; that the log cannot is known.
         drop(stopping.await);
-        return Err(
-            Failure::new(format!("the log failed, so the daemon stopped: {error}"), "run `turnloom doctor`").into()
-        );
+        return Err(Failure::new(format!("{error}, so the daemon stopped"), "run `turnloom doctor`").into());
     }
     context.terminal.talk("Stopping. Once more to leave at once.\n");
     tokio::select! {
@@ -129,8 +131,8 @@ fn options(args: &Args, context: &Context) -> Result<Options> {
     }
     if let Some(level) = args.durability {
         config.durability = match level {
-            Level::Power => Durability::Power,
-            Level::Process => Durability::Process,
+            Level::Power => CrashSafety::Power,
+            Level::Process => CrashSafety::Process,
         };
     }
     let token = match &context.target.token {
@@ -206,6 +208,10 @@ fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &
         let _ = writeln!(text, "\nAn earlier daemon did not end in order; {sessions} settled.");
     }
     text.push_str("\nTry in another terminal:\n\n");
+    if context.target.token.is_some() {
+        // It is in no file, and a command line can be read by others.
+        text.push_str("  export TURNLOOM_TOKEN=...   # the token you gave\n");
+    }
     let (talk, whom) = match demo {
         Some(session) => (format!("chat --session {session}"), "talk to Claude Code, whose model plays a script"),
         None => (format!("chat --session {FIRST_SESSION}"), "talk to it"),

@@ -1,6 +1,7 @@
-//! A client of the daemon, for the command line: JSON calls and the stream of events. Plain HTTP only; which daemon to talk to, and what to
+//! A client of the daemon, for the command line: JSON calls and the stream of events. HTTP, or HTTPS to a proxy; which daemon to talk to, and what to
 //! say to a person when it does not answer, is decided in `cli`.
 
+mod connector;
 mod events;
 pub mod sse;
 mod wire;
@@ -14,11 +15,11 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use self::connector::Connector;
 pub use self::events::{Backoff, Events, Received};
 pub use self::wire::Wire;
 
@@ -57,8 +58,14 @@ pub enum Error {
     Unreachable { url: String, cause: String },
     #[error("{url} did not answer as a turnloom daemon does: {cause}")]
     NotOurs { url: String, cause: String },
-    #[error("{0:?} is not the address of a daemon; it must begin with http://, such as http://127.0.0.1:7171")]
+    #[error(
+        "{0:?} is not the address of a daemon; it must begin with http:// or https://, such as http://127.0.0.1:7171"
+    )]
     BadUrl(String),
+    #[error(
+        "the certificates of this machine cannot be read: {0}; install them (`ca-certificates`), or name a file in SSL_CERT_FILE"
+    )]
+    Certificates(std::io::Error),
 }
 
 impl Error {
@@ -66,7 +73,7 @@ impl Error {
     pub fn code(&self) -> Option<&str> {
         match self {
             Error::Problem(problem) => Some(&problem.code),
-            Error::Unreachable { .. } | Error::NotOurs { .. } | Error::BadUrl(_) => None,
+            Error::Unreachable { .. } | Error::NotOurs { .. } | Error::BadUrl(_) | Error::Certificates(_) => None,
         }
     }
 }
@@ -74,7 +81,7 @@ impl Error {
 /// One daemon and how to call it. Cloning shares the connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: HttpClient<HttpConnector, Full<Bytes>>,
+    http: HttpClient<Connector, Full<Bytes>>,
     base: String,
     token: Option<String>,
 }
@@ -82,11 +89,13 @@ pub struct Client {
 impl Client {
     pub fn new(url: &str, token: Option<String>) -> Result<Self, Error> {
         let base = url.trim_end_matches('/').to_owned();
-        let usable = base.strip_prefix("http://").is_some_and(|rest| !rest.is_empty() && !rest.contains('/'));
+        let host = base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"));
+        let usable = host.is_some_and(|host| !host.is_empty() && !host.contains('/'));
         if !usable || base.parse::<hyper::Uri>().is_err() {
             return Err(Error::BadUrl(url.to_owned()));
         }
-        Ok(Self { http: HttpClient::builder(TokioExecutor::new()).build_http(), base, token })
+        let connector = connector::to(&base).map_err(Error::Certificates)?;
+        Ok(Self { http: HttpClient::builder(TokioExecutor::new()).build(connector), base, token })
     }
 
     pub fn url(&self) -> &str {
@@ -220,11 +229,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_http_addresses_are_taken() {
+    fn only_addresses_of_daemons_are_taken() {
         for (url, base) in [
             ("http://127.0.0.1:7171", Some("http://127.0.0.1:7171")),
             ("http://localhost:7171/", Some("http://localhost:7171")),
-            ("https://127.0.0.1:7171", None),
+            ("https://loom.example/", Some("https://loom.example")),
+            ("ftp://127.0.0.1:7171", None),
+            ("https://", None),
             ("127.0.0.1:7171", None),
             ("http://", None),
             ("http://a b", None),

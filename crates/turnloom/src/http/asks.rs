@@ -2,19 +2,25 @@
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, Reply, Wish};
-use turnloom_core::event::PermissionReply;
+use turnloom_core::command::{AfterAnswer, Answer, ClientCommand, Command, Refusal, Reply};
+use turnloom_core::event::{AfterStop, PermissionReply};
 use turnloom_core::id::{AskId, Seq, SessionId, ToolUseId};
 use turnloom_core::summary::PendingAsk;
 
 use super::App;
+use super::events;
 use super::extract::{Body, Client, Session, path};
+use super::lists::LiveAsks;
 use super::problem::Problem;
+use crate::reader;
 
 #[derive(Debug, Serialize, JsonSchema)]
+
 pub(super) struct Asks {
     asks: Vec<SessionAsk>,
 }
@@ -27,7 +33,15 @@ struct SessionAsk {
     ask: PendingAsk,
 }
 
-pub(super) async fn list(State(app): State<App>) -> Result<Json<Asks>, Problem> {
+/// What waits for a person, or, for whoever accepts a stream, that each time it has changed.
+pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    if events::is_stream_wanted(&headers) {
+        return Ok(reader::sse(LiveAsks::follow(&app)?, reader::GREETING, ""));
+    }
+    Ok(Json(pending(&app).await?).into_response())
+}
+
+pub(super) async fn pending(app: &App) -> Result<Asks, Problem> {
     let rows = app.sessions.log().waiting().await?;
     let of_row = |row: crate::log::SessionRow| {
         let (session_id, session_title) = (row.id, row.summary.title);
@@ -39,7 +53,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Json<Asks>, Problem> 
     };
     let mut asks: Vec<SessionAsk> = rows.into_iter().flat_map(of_row).collect();
     asks.sort_by_key(|asked| (asked.ask.asked_at, asked.ask.seq));
-    Ok(Json(Asks { asks }))
+    Ok(Asks { asks })
 }
 
 /// The ask a path names.
@@ -81,13 +95,19 @@ pub(super) struct Permission {
     /// End the turn as well.
     #[serde(default)]
     stop: bool,
+    /// With `stop`: whether the messages that wait go on by themselves.
+    #[serde(default)]
+    then: AfterStop,
 }
 
-impl From<Permission> for Answer {
-    fn from(permission: Permission) -> Answer {
-        let Permission { reply, updated_input, message, rule, stop } = permission;
-        let and_then = if stop { AfterAnswer::Stop } else { AfterAnswer::GoOn };
-        Answer::Permission { reply, updated_input, message, rule, and_then }
+impl Permission {
+    pub(super) fn into_answer(self) -> Result<Answer, Problem> {
+        let Permission { reply, updated_input, message, rule, stop, then } = self;
+        if updated_input.is_some() && reply == PermissionReply::Reject {
+            return Err(Problem::invalid("`updated_input` goes with a permission, not with a rejection"));
+        }
+        let and_then = if stop { AfterAnswer::Stop(then) } else { AfterAnswer::GoOn };
+        Ok(Answer::Permission { reply, updated_input, message, rule, and_then })
     }
 }
 
@@ -98,10 +118,7 @@ pub(super) async fn permission(
     Client(by): Client,
     Body(permission): Body<Permission>,
 ) -> Result<Json<Resolved>, Problem> {
-    if permission.updated_input.is_some() && permission.reply == PermissionReply::Reject {
-        return Err(Problem::invalid("`updated_input` goes with a permission, not with a rejection"));
-    }
-    answer(&app, &id, ask_id, permission.into(), by).await
+    answer(&app, &id, ask_id, permission.into_answer()?, by).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -133,7 +150,7 @@ pub(super) async fn reject_question(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Value {
-    value: serde_json::Value,
+    pub(super) value: serde_json::Value,
 }
 
 pub(super) async fn interrupt(
@@ -182,7 +199,8 @@ pub(super) async fn tool_result(
     Body(ToolResult { output, is_error }): Body<ToolResult>,
 ) -> Result<Json<Resolved>, Problem> {
     let answer = if is_error { Answer::ToolFailed { output } } else { Answer::Interrupt { value: output } };
-    let reply = app.sessions.wish(&id, Command { by, wish: Wish::ToolResult { tool_use_id, answer } }).await?;
+    let reply =
+        app.sessions.execute(&id, ClientCommand { by, command: Command::ToolResult { tool_use_id, answer } }).await?;
     let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("a result")) };
     Ok(Json(Resolved { resolved: true, seq }))
 }
@@ -194,7 +212,7 @@ pub(super) async fn answer(
     answer: Answer,
     by: String,
 ) -> Result<Json<Resolved>, Problem> {
-    let reply = app.sessions.wish(id, Command { by, wish: Wish::Answer { ask_id, answer } }).await?;
+    let reply = app.sessions.execute(id, ClientCommand { by, command: Command::Answer { ask_id, answer } }).await?;
     let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("an answer")) };
     Ok(Json(Resolved { resolved: true, seq }))
 }

@@ -9,7 +9,7 @@ use super::problem::Problem;
 
 /// Scripts are our own files only, and text becomes a page only through the framework; nothing is asked of anybody else.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; \
-     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
+     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html turnloom-worker";
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]

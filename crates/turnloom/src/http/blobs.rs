@@ -1,13 +1,20 @@
 //! What was too large for an event, whole or in part.
 
+use std::time::Duration;
+
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use turnloom_core::blob::BlobId;
+use schemars::JsonSchema;
+use serde::Serialize;
+use turnloom_core::blob::{BlobId, picture_type};
 
 use super::App;
+use super::dialect::history::Reading;
+use super::pieces::{first_of_blob, rest_of_blob};
 use super::problem::Problem;
 use crate::log::BlobRange;
 
@@ -19,10 +26,11 @@ pub(super) async fn blob(
     let unknown = || Problem::new(StatusCode::NOT_FOUND, "blob_not_found", format!("there is no blob {name:?}"));
     let id = BlobId::parse(&name).ok_or_else(unknown)?;
     if wants_picture(&headers) {
+        let reading = Reading::begin(&app).await;
         let slice = app.sessions.log().blob(&id, BlobRange::default()).await?.ok_or_else(unknown)?;
         if let Some((media_type, bytes)) = picture(&slice.bytes) {
             let common = common(&format!("{id}.picture"), media_type.to_owned());
-            return Ok((StatusCode::OK, common, bytes).into_response());
+            return Ok((StatusCode::OK, common, reading.body(bytes.into())).into_response());
         }
     }
     let asked = headers.get(header::RANGE).and_then(|value| value.to_str().ok()).and_then(Range::parse);
@@ -35,19 +43,41 @@ pub(super) async fn blob(
             BlobRange { start: size.saturating_sub(len), len: None }
         }
     };
-    let slice = log.blob(&id, range).await?.ok_or_else(unknown)?;
-    let common = common(id.as_str(), slice.media_type);
-    if asked.is_none() {
-        return Ok((StatusCode::OK, common, slice.bytes).into_response());
-    }
-    if slice.bytes.is_empty() {
+    let first = first_of_blob(&app, &id, range).await?.ok_or_else(unknown)?;
+    if asked.is_some() && first.bytes.is_empty() {
         let problem =
-            Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "bad_range", format!("the blob has {} bytes", slice.size));
-        return Ok(([(header::CONTENT_RANGE, format!("bytes */{}", slice.size))], problem).into_response());
+            Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "bad_range", format!("the blob has {} bytes", first.size));
+        return Ok(([(header::CONTENT_RANGE, format!("bytes */{}", first.size))], problem).into_response());
     }
-    let last = slice.start + slice.bytes.len() as u64 - 1;
-    let part = [(header::CONTENT_RANGE, format!("bytes {}-{last}/{}", slice.start, slice.size))];
-    Ok((StatusCode::PARTIAL_CONTENT, common, part, slice.bytes).into_response())
+    let end = range.len.map_or(first.size, |len| first.start.saturating_add(len).min(first.size));
+    let common = common(id.as_str(), safe(&first.media_type).to_owned());
+    let length = [(header::CONTENT_LENGTH, (end - first.start).to_string())];
+    let body = rest_of_blob(&app, id, &first, end);
+    if asked.is_none() {
+        return Ok((StatusCode::OK, common, length, body).into_response());
+    }
+    let part = [(header::CONTENT_RANGE, format!("bytes {}-{}/{}", first.start, end - 1, first.size))];
+    Ok((StatusCode::PARTIAL_CONTENT, common, length, part, body).into_response())
+}
+
+/// How long an address works that needs no token.
+const LINK_LIFETIME: Duration = Duration::from_mins(10);
+
+/// An address that shows a blob to whoever has it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct BlobLink {
+    /// Relative to the daemon's address.
+    path: String,
+    /// After this many seconds it does not work any more.
+    expires_in: u64,
+}
+
+pub(super) async fn link(State(app): State<App>, Path(name): Path<String>) -> Result<Json<BlobLink>, Problem> {
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, "blob_not_found", format!("there is no blob {name:?}"));
+    let id = BlobId::parse(&name).ok_or_else(unknown)?;
+    app.sessions.log().blob(&id, BlobRange { start: 0, len: Some(0) }).await?.ok_or_else(unknown)?;
+    let path = app.access.sign(&format!("/api/blobs/{id}"), LINK_LIFETIME);
+    Ok(Json(BlobLink { path, expires_in: LINK_LIFETIME.as_secs() }))
 }
 
 fn common(tag: &str, media_type: String) -> [(header::HeaderName, String); 7] {
@@ -64,6 +94,21 @@ fn common(tag: &str, media_type: String) -> [(header::HeaderName, String); 7] {
     ]
 }
 
+/// What a browser may take it for. Whatever could be run, or be a page, is only bytes.
+fn safe(media_type: &str) -> &str {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "text/plain" => "text/plain; charset=utf-8",
+        "application/json" => "application/json",
+        "image/png" => "image/png",
+        "image/jpeg" => "image/jpeg",
+        "image/gif" => "image/gif",
+        "image/webp" => "image/webp",
+        _ if essence.starts_with("text/") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
 /// Whether a page wants to show it: pictures come as base64 and are kept as they came, which no browser can draw.
 fn wants_picture(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -73,10 +118,7 @@ fn wants_picture(headers: &HeaderMap) -> bool {
 /// The picture in a base64 text, if there is one, by its first bytes.
 fn picture(text: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     let bytes = BASE64_STANDARD.decode(text.trim_ascii()).ok()?;
-    let kinds: [(&str, &[u8]); 4] =
-        [("image/png", b"\x89PNG"), ("image/jpeg", b"\xff\xd8\xff"), ("image/gif", b"GIF8"), ("image/webp", b"RIFF")];
-    let (media_type, _) = kinds.into_iter().find(|(_, first)| bytes.starts_with(first))?;
-    Some((media_type, bytes))
+    Some((picture_type(&bytes)?, bytes))
 }
 
 /// One range of bytes. Several at once are answered with all of it, as is what cannot be read: that is what HTTP asks for.

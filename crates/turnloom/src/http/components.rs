@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use turnloom_core::command::{self, Command, Reply, Wish};
+use turnloom_core::command::{self, ClientCommand, Command, Reply};
 use turnloom_core::id::Seq;
 
 use super::App;
@@ -56,7 +56,7 @@ pub(super) async fn call_back(
     Body(Callback { action, payload }): Body<Callback>,
 ) -> Result<Json<Noted>, Problem> {
     let callback = command::Callback { component_id, action, payload };
-    let reply = app.sessions.wish(&id, Command { by, wish: Wish::CallBack(callback) }).await?;
+    let reply = app.sessions.execute(&id, ClientCommand { by, command: Command::CallBack(callback) }).await?;
     let Reply::Noted { seq } = reply else { return Err(Problem::unexpected("a callback")) };
     Ok(Json(Noted { accepted: true, seq }))
 }

@@ -1,58 +1,58 @@
 //! The log on the wire: a page of it, or the whole of it and then whatever comes, from any position.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::Duration;
-
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use bytes::{BufMut as _, Bytes, BytesMut};
-use futures_util::stream;
-use prometheus_client::metrics::gauge::Gauge;
+use bytes::{BufMut as _, BytesMut};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
 use turnloom_core::dialect::text::Scope;
-use turnloom_core::event::Record;
 use turnloom_core::id::Seq;
 
 use super::App;
+use super::dialect::history::{PIECE, Reading};
 use super::dialect::text;
 use super::extract::{Query, Session};
 use super::problem::Problem;
 use super::sessions::page_size;
-use crate::log::{Follower, ReadRange};
-
-/// How often a stream says that it is alive, and where the head is.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// Records that go into one write. A slow reader costs this much memory and no more.
-pub(super) const FRAME_RECORDS: usize = 256;
+use crate::log::SessionRow;
+use crate::reader::{self, Live, Types};
 
 /// Events on a page, unless asked for another number.
 const PAGE: usize = 500;
 const MAX_PAGE: usize = 10_000;
 
+/// How large a page becomes before it ends: an answer that nobody reads costs this much.
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many events are looked at for one page, and how many at a time: what somebody who looks for something rare costs in one request.
+const MAX_SCANNED: usize = 50_000;
+const SCAN: usize = 4_096;
+const FIRST: usize = 16;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     /// The last position the client has; also `Last-Event-ID`.
-    after: Option<u64>,
+    pub(super) after: Option<u64>,
+    /// Events in a page.
     limit: Option<usize>,
     /// Only these types, with commas between them.
-    types: Option<String>,
+    pub(super) types: Option<String>,
     /// Another form of the log: `native`, or `snapshot` (a stream only).
-    dialect: Option<String>,
+    pub(super) dialect: Option<String>,
 }
 
 /// What the JSON form answers. It is written by hand, because its events are already JSON.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct EventPage {
+    /// Fewer than asked for where they are large, or where many had to be looked at to find them; perhaps none.
+    #[schemars(with = "Vec<super::shapes::Event>")]
     events: Vec<serde_json::Value>,
+    /// The position of the newest event of the log.
     head: Seq,
+    /// The `after` of the next page.
+    next: Seq,
     has_more: bool,
 }
 
@@ -67,42 +67,42 @@ pub(super) async fn events(
         return Err(unknown_dialect(dialect));
     }
     let row = app.sessions.row(&id).await?;
-    let after = cursor(query.after, &headers)?.unwrap_or_default();
-    if after > row.head {
-        let detail = format!("the cursor {after} is after the head {}; read again from what you have", row.head);
-        return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", detail));
-    }
+    let after = within(cursor(query.after, &headers)?, row.head)?;
     if text::is_wanted(&headers) {
-        return text::respond(&app, &row, Scope::After(after));
+        return text::respond(&app, &row, Scope::After(after), after).await;
     }
     let types = Types::parse(query.types.as_deref());
     if dialect == "snapshot" {
-        return super::dialect::snapshot::stream(&app, &row, after);
+        return super::dialect::snapshot::stream(&app, &row, after).await;
     }
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !accept.contains("text/event-stream") {
+    if !is_stream_wanted(&headers) {
         let limit = page_size(query.limit, PAGE, MAX_PAGE)?;
-        return page(&app, &id, after, limit, &types).await;
+        return page(&app, &row, after, limit, &types).await;
     }
-    let permit = admit(&app)?;
-    Ok(event_stream(Live::new(&app, app.sessions.log().follow(&id, after), types, permit).frames()))
+    let source = app.reader.source(&id, after, app.reader.admit()?);
+    Ok(reader::sse(Live::new(source, types), reader::GREETING, ""))
+}
+
+/// Where a client goes on, which cannot be after the end.
+pub(super) fn within(after: Option<Seq>, head: Seq) -> Result<Seq, Problem> {
+    let after = after.unwrap_or_default();
+    if after > head {
+        let detail = format!("the cursor {after} is after the head {head}; read again from what you have");
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", detail));
+    }
+    Ok(after)
+}
+
+/// Whether a client wants to follow, instead of one answer.
+pub(super) fn is_stream_wanted(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.contains("text/event-stream")
 }
 
 pub(super) fn unknown_dialect(dialect: &str) -> Problem {
     let detail =
         format!("there is no dialect {dialect:?} here; there are native and snapshot, others have routes of their own");
     Problem::new(StatusCode::BAD_REQUEST, "unknown_dialect", detail)
-}
-
-/// Room for one more follower, if there is.
-pub(super) fn admit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    Arc::clone(&app.followers).try_acquire_owned().map_err(|_| {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too_many_followers",
-            "too many connections follow events; see max_followers",
-        )
-    })
 }
 
 /// Where a client is. A browser that reconnects by itself repeats the address it began with and adds how far it came, so the later one counts.
@@ -114,24 +114,31 @@ pub(super) fn cursor(after: Option<u64>, headers: &HeaderMap) -> Result<Option<S
     Ok(after.max(last.transpose()?).map(Seq))
 }
 
-async fn page(
-    app: &App,
-    id: &turnloom_core::id::SessionId,
-    after: Seq,
-    limit: usize,
-    types: &Types,
-) -> Result<Response, Problem> {
+async fn page(app: &App, row: &SessionRow, after: Seq, limit: usize, types: &Types) -> Result<Response, Problem> {
     let mut body = BytesMut::from(&br#"{"events":["#[..]);
-    let (mut cursor, mut taken, mut exhausted) = (after, 0, false);
-    // With a filter, one read may hold less than a page.
-    while taken < limit && !exhausted {
-        let records = app.sessions.log().read(id, ReadRange::After { after: cursor, limit }).await?;
-        exhausted = records.len() < limit;
+    let (mut cursor, mut taken, mut scanned) = (after, 0, 0);
+    let is_full = |taken: usize, body: &BytesMut| taken == limit || body.len() >= MAX_PAGE_BYTES;
+    let mut reading = None;
+    let mut pages = app.sessions.log().pages(&row.id, after, Seq(u64::MAX));
+    while !is_full(taken, &body) && scanned < MAX_SCANNED {
+        // With a filter, many may have to be looked at to find one.
+        let wanted = if types.is_filter() { SCAN } else { limit - taken };
+        // The first few tell whether it will be large; such a page waits its turn.
+        let wanted = if scanned == 0 { wanted.min(FIRST) } else { wanted };
+        if reading.is_none() && body.len() > PIECE {
+            reading = Some(Reading::page(app).await);
+        }
+        let Some(records) = pages.next_of(wanted).await? else {
+            // A log that ends before its head has lost something, and nobody is to look for it again and again.
+            cursor = cursor.max(row.head);
+            break;
+        };
         for record in records {
-            if taken == limit {
+            if is_full(taken, &body) {
                 break;
             }
             cursor = record.seq;
+            scanned += 1;
             if types.includes(&record) {
                 if taken > 0 {
                     body.put_u8(b',');
@@ -141,113 +148,12 @@ async fn page(
             }
         }
     }
-    let head = app.sessions.row(id).await?.head;
-    body.extend_from_slice(format!(r#"],"head":{head},"has_more":{}}}"#, cursor < head).as_bytes());
-    Ok(([(header::CONTENT_TYPE, "application/json")], body.freeze()).into_response())
-}
-
-/// Which types a client wants.
-#[derive(Debug, Default)]
-pub(super) struct Types(Option<HashSet<String>>);
-
-impl Types {
-    pub(super) fn parse(list: Option<&str>) -> Self {
-        let names =
-            |list: &str| list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-        Self(list.map(names))
+    let head = app.sessions.row(&row.id).await?.head;
+    body.extend_from_slice(format!(r#"],"head":{head},"next":{cursor},"has_more":{}}}"#, cursor < head).as_bytes());
+    if reading.is_none() && body.len() > PIECE {
+        reading = Some(Reading::page(app).await);
     }
-
-    fn includes(&self, record: &Record) -> bool {
-        self.0.as_ref().is_none_or(|types| types.contains(record.kind()))
-    }
-}
-
-/// A response that streams frames.
-pub(super) fn event_stream(
-    frames: impl stream::Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static,
-) -> Response {
-    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(frames)).into_response()
-}
-
-/// One record as a frame.
-pub(super) fn write_frame(frame: &mut BytesMut, record: &Record) {
-    frame.extend_from_slice(b"id: ");
-    frame.extend_from_slice(record.seq.0.to_string().as_bytes());
-    frame.extend_from_slice(b"\nevent: ");
-    frame.extend_from_slice(record.kind().as_bytes());
-    frame.extend_from_slice(b"\ndata: ");
-    frame.extend_from_slice(&record.json);
-    frame.extend_from_slice(b"\n\n");
-}
-
-/// A connection that follows one session: it pulls from its own cursor and is written to as fast as it reads.
-pub(super) struct Live {
-    app: App,
-    follower: Follower,
-    types: Types,
-    heartbeat: Interval,
-    greeted: bool,
-    _following: Following,
-}
-
-impl Live {
-    pub(super) fn new(app: &App, follower: Follower, types: Types, permit: OwnedSemaphorePermit) -> Self {
-        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { app: app.clone(), follower, types, heartbeat, greeted: false, _following: Following::new(app, permit) }
-    }
-
-    pub(super) fn frames(self) -> impl stream::Stream<Item = Result<Bytes, std::io::Error>> {
-        stream::unfold(self, |mut live| async move {
-            let frame = live.next().await?;
-            Some((Ok(frame), live))
-        })
-    }
-
-    async fn next(&mut self) -> Option<Bytes> {
-        if !std::mem::replace(&mut self.greeted, true) {
-            return Some(Bytes::from_static(b": connected\n\n"));
-        }
-        loop {
-            tokio::select! {
-                biased;
-                () = self.app.closing.cancelled() => return None,
-                records = self.follower.next(FRAME_RECORDS) => {
-                    // A session that was deleted has no more events, and that is the end.
-                    let records = records.ok()?;
-                    let behind = self.follower.head().0.saturating_sub(self.follower.cursor().0);
-                    self.app.metrics.follower_lag.observe(f64::from(u32::try_from(behind).unwrap_or(u32::MAX)));
-                    let size = records.iter().map(|record| record.json.len() + 64).sum();
-                    let mut frame = BytesMut::with_capacity(size);
-                    records.iter().filter(|record| self.types.includes(record)).for_each(|record| write_frame(&mut frame, record));
-                    if !frame.is_empty() {
-                        return Some(frame.freeze());
-                    }
-                }
-                _ = self.heartbeat.tick() => {
-                    return Some(format!("event: heartbeat\ndata: {{\"head\":{}}}\n\n", self.follower.head()).into());
-                }
-            }
-        }
-    }
-}
-
-/// Counts a follower for as long as it is there.
-pub(super) struct Following {
-    followers: Gauge,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Following {
-    pub(super) fn new(app: &App, permit: OwnedSemaphorePermit) -> Self {
-        app.metrics.followers.inc();
-        Self { followers: app.metrics.followers.clone(), _permit: permit }
-    }
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.followers.dec();
-    }
+    let body = body.freeze();
+    let body = reading.map_or_else(|| body.clone().into(), |reading| reading.body(body.clone()));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }

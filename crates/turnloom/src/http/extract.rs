@@ -6,6 +6,7 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tower_http::timeout::TimeoutError;
 use turnloom_core::id::SessionId;
 
 use super::problem::Problem;
@@ -32,7 +33,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
                 "body_too_large",
                 "the body is over the limit; see max_body_bytes",
             ),
-            _ => Problem::invalid(format!("the body could not be read: {rejection}")),
+            _ => unread(&rejection),
         })?;
         if !is_json && !bytes.is_empty() {
             let detail = format!("the body must be application/json, not {}", content_type.unwrap_or_default());
@@ -43,6 +44,21 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let value = T::deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
         value.map(Body).map_err(|error| Problem::invalid(format!("the body is not right: {error}")))
     }
+}
+
+/// A body that did not come whole.
+pub(super) fn unread(error: &(dyn std::error::Error + 'static)) -> Problem {
+    if timed_out(error) {
+        let detail = "the body did not come; see request_seconds";
+        return Problem::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", detail);
+    }
+    Problem::invalid(format!("the body could not be read: {error}"))
+}
+
+/// Whether the client fell silent in the middle of a body.
+fn timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(<dyn std::error::Error>::is::<TimeoutError>)
 }
 
 /// The query of a request.
@@ -96,11 +112,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        let name = parts.headers.get("turnloom-client").and_then(|name| name.to_str().ok()).map(str::trim);
-        match name {
+        Self::named(parts.headers.get("turnloom-client").and_then(|name| name.to_str().ok()))
+    }
+}
+
+impl Client {
+    /// Whoever does not say its name is `api`.
+    pub(super) fn named(name: Option<&str>) -> Result<Self, Problem> {
+        match name.map(str::trim) {
             None | Some("") => Ok(Client("api".to_owned())),
             Some(name) if name.len() <= MAX_NAME => Ok(Client(name.to_owned())),
-            Some(_) => Err(Problem::invalid(format!("the name in turnloom-client has at most {MAX_NAME} characters"))),
+            Some(_) => Err(Problem::invalid(format!("the name of a client has at most {MAX_NAME} characters"))),
         }
     }
 }

@@ -1,25 +1,29 @@
-//! A session from a file: checked, then stored as it came. It is not woken; whoever talks to it does that.
+//! A session from a file: taken in whole, then checked and stored. It is not woken; whoever talks to it does that.
+
+use std::fs::File;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use turnloom_core::event::{Record, readdress};
+use tokio::io::AsyncWriteExt as _;
 use turnloom_core::id::SessionId;
 
 use super::App;
-use super::extract::Query;
+use super::extract::{Query, unread};
 use super::problem::Problem;
 use super::sessions::SessionView;
-use crate::archive::{self, Archive};
-use crate::log::{Created, NewSession};
-use crate::session;
+use crate::{log, private};
 
 /// The largest file. A session with its blobs is often larger than any other body may be.
 const MAX_FILE_BYTES: usize = 512 * 1024 * 1024;
+
+/// Files that come in or wait for their turn: as many may lie on the disk. Whoever comes later is told to come again.
+pub(super) const MAX_FILES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,40 +35,34 @@ pub(super) struct ImportQuery {
 pub(super) async fn import(
     State(app): State<App>,
     Query(query): Query<ImportQuery>,
-    body: axum::body::Body,
+    body: Body,
 ) -> Result<Response, Problem> {
-    let too_large = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the file is over the limit");
-    let file = Limited::new(body, MAX_FILE_BYTES).collect().await.map_err(too_large)?.to_bytes();
-    let archive = Archive::read(&file).map_err(|error| broken(&error))?;
-    let id = query.session_id.as_deref().unwrap_or(archive.header.session_id.as_str());
-    let id = SessionId::parse(id).map_err(|error| Problem::invalid(format!("`session_id`: {error}")))?;
-    let renamed = |record: &Record| readdress(record, &id);
-    // Under its own name every byte stays as it is.
-    let records = if id == archive.header.session_id {
-        archive.records
-    } else {
-        let records = archive.records.iter().map(renamed).collect::<Result<_, _>>();
-        records.map_err(|error| Problem::invalid(error.to_string()))?
+    let parse = |id: &str| SessionId::parse(id).map_err(|error| Problem::invalid(format!("`session_id`: {error}")));
+    let id = query.session_id.as_deref().map(parse).transpose()?;
+    let Ok(_room) = app.imports.try_acquire() else {
+        let detail = format!("{MAX_FILES} files are being imported; try again when one is done");
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail));
     };
-    let new = NewSession {
-        id: id.clone(),
-        runtime: archive.header.runtime,
-        params: archive.header.params,
-        created_at: archive.header.created_at,
-        records,
-        blobs: archive.blobs,
-        summary: archive.state.summary(),
-        share_blobs_of: None,
-    };
-    match app.sessions.log().create(new).await? {
-        Created::New => {
-            let row = app.sessions.row(&id).await?;
-            Ok((StatusCode::CREATED, Json(SessionView::of(&app, row))).into_response())
-        }
-        Created::Exists(_) => Err(session::Error::Conflict(id).into()),
-    }
+    let file = receive(&app, body).await?;
+    let row = app.sessions.import(file, id).await?;
+    Ok((StatusCode::CREATED, Json(SessionView::of(&app, row))).into_response())
 }
 
-fn broken(error: &archive::Error) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "broken_file", error.to_string())
+/// Takes a file in as it comes, onto the disk: one is read into memory at a time, and whoever sends slowly holds up nobody.
+async fn receive(app: &App, mut body: Body) -> Result<File, Problem> {
+    let folder = app.data.as_path();
+    let unkept = |cause| log::Error::io("keep a file in", folder, cause);
+    let mut file = tokio::fs::File::from_std(private::nameless(folder).map_err(unkept)?);
+    let mut size = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(bytes) = frame.map_err(|error| unread(&error))?.into_data() else { continue };
+        size += bytes.len();
+        if size > MAX_FILE_BYTES {
+            let detail = "the file is over the limit";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+        }
+        file.write_all(&bytes).await.map_err(unkept)?;
+    }
+    file.flush().await.map_err(unkept)?;
+    Ok(file.into_std().await)
 }

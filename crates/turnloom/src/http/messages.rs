@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use turnloom_core::command::{Command, Message, Receipt, Refusal, Reply, When, Wish};
+use turnloom_core::command::{ClientCommand, Command, Edit, Message, Receipt, Refusal, Reply, When};
 use turnloom_core::event::{Origin, Part};
 use turnloom_core::id::{MessageId, SessionId};
 
@@ -31,12 +31,15 @@ pub(super) struct Send {
 
 /// A text, or a list of parts.
 #[derive(Debug)]
-struct Content(Vec<InputPart>);
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<InputPart>),
+}
 
 /// One piece of a message, as clients send it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum InputPart {
+pub(super) enum InputPart {
     Text {
         text: String,
     },
@@ -61,7 +64,7 @@ impl<'de> Deserialize<'de> for Content {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
-                Ok(Content(vec![InputPart::Text { text: text.to_owned() }]))
+                Ok(Content::Text(text.to_owned()))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
@@ -69,7 +72,7 @@ impl<'de> Deserialize<'de> for Content {
                 while let Some(part) = parts.next_element()? {
                     content.push(part);
                 }
-                Ok(Content(content))
+                Ok(Content::Parts(content))
             }
         }
         deserializer.deserialize_any(TextOrParts)
@@ -87,16 +90,17 @@ impl JsonSchema for Content {
     }
 }
 
-impl Send {
-    /// The message, if this session's agent can take it.
-    fn check(self, app: &App, runtime: &str) -> Result<(Message, When), Problem> {
+impl Content {
+    /// What it says, if this session's agent can take it.
+    fn check(self, app: &App, runtime: &str) -> Result<Vec<Part>, Problem> {
         let capabilities =
             app.sessions.runtimes().get(runtime).map(crate::runtime::Runtime::capabilities).unwrap_or_default();
-        let parse =
-            |text: String| MessageId::parse(&text).map_err(|error| Problem::invalid(format!("`message_id`: {error}")));
-        let id = self.message_id.map(parse).transpose()?;
-        let mut content = Vec::with_capacity(self.message.0.len());
-        for part in self.message.0 {
+        let parts = match self {
+            Content::Text(text) => vec![InputPart::Text { text }],
+            Content::Parts(parts) => parts,
+        };
+        let mut content = Vec::with_capacity(parts.len());
+        for part in parts {
             content.push(match part {
                 InputPart::Text { text } => Part::Text { text },
                 InputPart::Image { .. } if !capabilities.images => {
@@ -113,6 +117,24 @@ impl Send {
         if !says_something {
             return Err(Problem::invalid("`message` must say something"));
         }
+        Ok(content)
+    }
+
+    /// What it makes of a message that waits.
+    pub(super) fn into_edit(self, app: &App, runtime: &str) -> Result<Edit, Problem> {
+        match self {
+            Content::Text(text) => Ok(Edit::Words(text)),
+            Content::Parts(_) => self.check(app, runtime).map(Edit::All),
+        }
+    }
+}
+
+impl Send {
+    fn check(self, app: &App, runtime: &str) -> Result<(Message, When), Problem> {
+        let parse =
+            |text: String| MessageId::parse(&text).map_err(|error| Problem::invalid(format!("`message_id`: {error}")));
+        let id = self.message_id.map(parse).transpose()?;
+        let content = self.message.check(app, runtime)?;
         Ok((Message { id, content, origin: Origin::User }, self.when))
     }
 }
@@ -131,12 +153,13 @@ pub(super) async fn send(
 pub(super) async fn accept(app: &App, id: &SessionId, by: String, send: Send) -> Result<Receipt, Problem> {
     let row = app.sessions.row(id).await?;
     let (message, when) = send.check(app, &row.runtime)?;
-    match app.sessions.wish(id, Command { by, wish: Wish::Send { message, when } }).await? {
+    match app.sessions.execute(id, ClientCommand { by, command: Command::Send { message, when } }).await? {
         Reply::Accepted { receipt, .. } => Ok(receipt),
         Reply::Stopped { .. }
         | Reply::Resolved { .. }
         | Reply::Done
         | Reply::Queue(_)
+        | Reply::Queued(_)
         | Reply::State { .. }
         | Reply::Noted { .. } => Err(Problem::unexpected("a message")),
     }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::App;
+use super::access::RESOURCE_POLICY;
 use super::extract::Body;
 use super::problem::Problem;
 use crate::metrics::PageStep;
@@ -18,15 +19,17 @@ pub(super) struct Health {
     version: &'static str,
 }
 
-pub(super) async fn health() -> Json<Health> {
-    Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+/// Pages of others may see that somebody is here, so that they can say what is missing when they are refused.
+pub(super) async fn health() -> impl IntoResponse {
+    let health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+    ([(RESOURCE_POLICY, "cross-origin")], Json(health))
 }
 
 pub(super) async fn metrics(State(app): State<App>) -> Response {
     let gauge = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
     app.metrics.sessions_awake.set(gauge(app.sessions.awake()));
     app.metrics.agents_alive.set(gauge(app.spawner.alive()));
-    let text = app.metrics.render(app.store.stats(), app.store.pending());
+    let text = app.metrics.render(app.sessions.log().stats(), app.sessions.log().pending());
     ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
 }
 
@@ -65,4 +68,12 @@ pub(super) async fn timings(
 
 pub(super) async fn openapi(State(app): State<App>) -> Json<serde_json::Value> {
     Json(app.openapi.clone())
+}
+
+pub(super) async fn asyncapi() -> Json<serde_json::Value> {
+    Json(super::asyncapi())
+}
+
+pub(super) async fn event_schema() -> Json<serde_json::Value> {
+    Json(turnloom_core::event::schema())
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use turnloom_core::command::Refusal;
 use turnloom_core::shared;
 
+use crate::reader::TooManyFollowers;
 use crate::{log, session};
 
 /// Something that was refused or failed.
@@ -55,13 +56,26 @@ impl Problem {
         Self { status, code: code.to_owned(), detail: detail.into(), more: Vec::new() }
     }
 
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The stable word for it.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
     }
 
-    /// A session answered a wish with what answers another; nothing a client could do anything about.
-    pub fn unexpected(wish: &str) -> Self {
-        let detail = format!("{wish} was answered with something else");
+    /// A session answered a command with what answers another; nothing a client could do anything about.
+    pub fn unexpected(command: &str) -> Self {
+        let detail = format!("{command} was answered with something else");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
@@ -84,6 +98,12 @@ impl IntoResponse for Problem {
     }
 }
 
+impl From<TooManyFollowers> for Problem {
+    fn from(error: TooManyFollowers) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_followers", error.to_string())
+    }
+}
+
 impl From<session::Error> for Problem {
     fn from(error: session::Error) -> Self {
         let detail = error.to_string();
@@ -91,6 +111,8 @@ impl From<session::Error> for Problem {
             session::Error::Refused(refusal) => refusal.into(),
             session::Error::Log(error) => error.into(),
             session::Error::UnknownRuntime { .. } => Self::new(StatusCode::BAD_REQUEST, "unknown_runtime", detail),
+            session::Error::Damaged { .. } => Self::new(StatusCode::CONFLICT, "session_damaged", detail),
+            session::Error::BrokenFile(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "broken_file", detail),
             session::Error::Conflict(_) => Self::new(StatusCode::CONFLICT, "session_exists", detail),
             session::Error::ConversationNotFound(_) => {
                 Self::new(StatusCode::NOT_FOUND, "conversation_not_found", detail)
@@ -117,9 +139,10 @@ impl From<log::Error> for Problem {
             | log::Error::Gap { .. }
             | log::Error::NewerSchema { .. }
             | log::Error::Locked { .. }
+            | log::Error::Lost { .. }
             | log::Error::Io { .. }
             | log::Error::Open { .. }
-            | log::Error::Sqlite { .. } => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "log_failed", detail),
+            | log::Error::Failed { .. } => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "log_failed", detail),
         }
     }
 }
@@ -131,14 +154,19 @@ impl From<Refusal> for Problem {
             | Refusal::AlreadyResolved { .. }
             | Refusal::Archived
             | Refusal::Ended
+            | Refusal::NotAgreed
             | Refusal::NotQueued(_) => StatusCode::CONFLICT,
             Refusal::Unsupported { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Refusal::AskNotFound(_) | Refusal::ComponentNotFound(_) | Refusal::CallNotFound(_) => StatusCode::NOT_FOUND,
+            Refusal::AskNotFound(_)
+            | Refusal::ComponentNotFound(_)
+            | Refusal::CallNotFound(_)
+            | Refusal::BackgroundNotFound(_) => StatusCode::NOT_FOUND,
             Refusal::Patch(shared::Error::TestFailed { .. }) => StatusCode::CONFLICT,
             Refusal::Patch(shared::Error::DoesNotFit { .. } | shared::Error::Malformed(_)) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
-            Refusal::Patch(shared::Error::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::Patch(shared::Error::TooLarge | shared::Error::TooMuch) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::Patch(shared::Error::TooDeep) | Refusal::TooDeep => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
             Refusal::AgentFailed { .. } => StatusCode::BAD_GATEWAY,
             Refusal::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,

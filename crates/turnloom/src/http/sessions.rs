@@ -1,25 +1,28 @@
-//! Sessions: create, list, show, change, stop, resume, fork, roll back, compact, archive, queue.
+//! Sessions: create, list, show, change, stop, resume, fork, roll back, compact, archive.
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
-use axum::http::StatusCode;
-use axum::http::request::Parts;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
-use turnloom_core::command::{Command, Files, Refusal, Reply, Wish};
-use turnloom_core::event::QueueItem;
-use turnloom_core::id::{self, MessageId, Seq, SessionId, TurnId};
+use turnloom_core::command::{ClientCommand, Command, Files, Reply};
+use turnloom_core::event::AfterStop;
+use turnloom_core::id::{self, Seq, SessionId, TurnId};
 use turnloom_core::runtime::Capabilities;
 use turnloom_core::summary::{self, SessionStatus};
 use turnloom_core::time::Timestamp;
 
 use super::App;
-use super::extract::{Body, Client, Query, Session, path};
+use super::events;
+use super::extract::{Body, Client, Query, Session};
+use super::lists::LiveSessions;
 use super::problem::Problem;
-use crate::log::{Created, SessionQuery, SessionRow};
+use crate::log::{Created, SessionPage, SessionQuery, SessionRow};
+use crate::process::Containment;
+use crate::reader::{self, FeedStream};
 use crate::runtime::{AgentInfo, Runtime};
 use crate::session::{self, NewSession};
 
@@ -30,11 +33,17 @@ const MAX_PAGE: usize = 500;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Agents {
     agents: Vec<AgentInfo>,
+    /// What keeps hold of what agents start.
+    containment: Containment,
 }
 
-pub(super) async fn agents(State(app): State<App>) -> Json<Agents> {
-    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.workshop()));
-    Json(Agents { agents: futures_util::future::join_all(asking).await })
+pub(super) async fn agents(State(app): State<App>) -> Result<Json<Agents>, Problem> {
+    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.launch_context()));
+    let mut agents = futures_util::future::join_all(asking).await;
+    for agent in &mut agents {
+        agent.commands = Some(app.sessions.slash_commands(&agent.id).await?).filter(|commands| !commands.is_empty());
+    }
+    Ok(Json(Agents { agents, containment: app.spawner.containment().clone() }))
 }
 
 /// A session as clients see it.
@@ -60,6 +69,10 @@ pub(super) struct SessionView {
     asks: usize,
     /// How many messages wait for their turn.
     queued: usize,
+    /// How many of these wait for somebody to let them go on.
+    held: usize,
+    /// What was asked and could not be answered any more, because the daemon or the agent ended; until the next turn.
+    lost_ask: Option<summary::LostAsk>,
     /// What went wrong since the last turn began.
     problem: Option<summary::Problem>,
     capabilities: Capabilities,
@@ -71,7 +84,14 @@ impl SessionView {
     pub(super) fn of(app: &App, row: SessionRow) -> Self {
         let runtime = app.sessions.runtimes().get(&row.runtime);
         let capabilities = runtime.map(Runtime::capabilities).unwrap_or_default();
-        let summary = row.summary;
+        let damage = app.sessions.damage(&row);
+        let mut summary = row.summary;
+        if let Some(message) = damage {
+            let fix =
+                Some("read what is there, export or copy what you need, then remove it with ?purge=true".to_owned());
+            summary.status = SessionStatus::Damaged;
+            summary.problem = Some(summary::Problem { code: "session_damaged".to_owned(), message, fix });
+        }
         let given = runtime.map(Runtime::settings).unwrap_or_default().iter().filter_map(|setting| {
             let value = row.params.get(setting.name)?;
             Some((setting.name.to_owned(), value.clone()))
@@ -92,11 +112,18 @@ impl SessionView {
             provider_session_id: summary.provider_session_id,
             asks: summary.asks.len(),
             queued: summary.queued,
+            held: summary.held,
+            lost_ask: summary.lost_ask,
             problem: summary.problem,
             capabilities,
             created_at: row.created_at,
             updated_at: row.updated_at,
         }
+    }
+
+    pub(super) fn page(app: &App, page: SessionPage) -> SessionList {
+        let sessions = page.sessions.into_iter().map(|row| Self::of(app, row)).collect();
+        SessionList { sessions, next_cursor: page.next }
     }
 }
 
@@ -143,11 +170,16 @@ pub(super) struct ListQuery {
     /// Only archived sessions, instead of only the others.
     #[serde(default)]
     archived: bool,
+    /// Only sessions of this runtime.
     runtime: Option<String>,
-    /// Part of a title or an id.
+    /// Part of a title or an id; not for a stream.
     q: Option<String>,
+    /// Sessions in a page.
     limit: Option<usize>,
+    /// The `next_cursor` of the page before; not for a stream.
     cursor: Option<String>,
+    /// For a stream: the last position the client has; also `Last-Event-ID`.
+    after: Option<u64>,
 }
 
 #[skip_serializing_none]
@@ -157,12 +189,51 @@ pub(super) struct SessionList {
     next_cursor: Option<String>,
 }
 
-pub(super) async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Json<SessionList>, Problem> {
-    let ListQuery { archived, runtime, q, limit, cursor } = query;
+/// Which sessions a list that is followed has.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    archived: bool,
+    runtime: Option<String>,
+    limit: usize,
+}
+
+impl Listed {
+    pub(super) fn query(&self) -> SessionQuery {
+        let Self { archived, runtime, limit } = self.clone();
+        SessionQuery { archived, runtime, limit, q: None, cursor: None }
+    }
+
+    pub(super) fn includes(&self, row: &SessionRow) -> bool {
+        row.summary.archived == self.archived && self.runtime.as_ref().is_none_or(|runtime| *runtime == row.runtime)
+    }
+}
+
+/// A page of sessions, or, for whoever accepts a stream, the first page and then what changes.
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    if events::is_stream_wanted(&headers) {
+        let after = events::cursor(query.after, &headers)?.map(|position| position.0);
+        return Ok(reader::sse(follow(&app, ListQuery { after, ..query })?, reader::GREETING, ""));
+    }
+    if query.after.is_some() {
+        return Err(Problem::invalid("`after` is for a stream; ask with `Accept: text/event-stream`"));
+    }
+    let ListQuery { archived, runtime, q, limit, cursor, after: _ } = query;
     let limit = page_size(limit, PAGE, MAX_PAGE)?;
     let page = app.sessions.log().sessions(SessionQuery { archived, runtime, q, limit, cursor }).await?;
-    let sessions = page.sessions.into_iter().map(|row| SessionView::of(&app, row)).collect();
-    Ok(Json(SessionList { sessions, next_cursor: page.next }))
+    Ok(Json(SessionView::page(&app, page)).into_response())
+}
+
+/// The list as it is now, and then what changes in it.
+pub(super) fn follow(app: &App, query: ListQuery) -> Result<FeedStream<LiveSessions>, Problem> {
+    let ListQuery { archived, runtime, q, limit, cursor, after } = query;
+    if q.is_some() || cursor.is_some() {
+        return Err(Problem::invalid("a list that is followed takes neither `q` nor `cursor`; ask for older pages"));
+    }
+    LiveSessions::follow(app, Listed { archived, runtime, limit: page_size(limit, PAGE, MAX_PAGE)? }, after)
 }
 
 /// A page of a size that is asked for, within bounds that are said.
@@ -196,7 +267,7 @@ pub(super) async fn update(
 ) -> Result<Json<SessionView>, Problem> {
     app.sessions.check_changes(&id, mode.as_deref(), &settings).await?;
     let update = turnloom_core::command::Update { title, model, mode, settings };
-    app.sessions.wish(&id, Command { by, wish: Wish::Update(update) }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Update(update) }).await?;
     view(&app, &id).await
 }
 
@@ -216,10 +287,10 @@ pub(super) async fn remove(
 ) -> Result<Response, Problem> {
     if purge {
         app.sessions.purge(&id, by).await?;
-        app.views.forget(&id);
+        app.reader.forget(&id);
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    app.sessions.wish(&id, Command { by, wish: Wish::Archive }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Archive }).await?;
     Ok(view(&app, &id).await?.into_response())
 }
 
@@ -228,7 +299,7 @@ pub(super) async fn unarchive(
     Session(id): Session,
     Client(by): Client,
 ) -> Result<Json<SessionView>, Problem> {
-    app.sessions.wish(&id, Command { by, wish: Wish::Unarchive }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Unarchive }).await?;
     view(&app, &id).await
 }
 
@@ -237,21 +308,29 @@ pub(super) async fn unarchive(
 pub(super) struct Stop {
     /// Stop only this turn, and nothing if it has ended.
     turn_id: Option<TurnId>,
+    /// Whether the messages that wait go on by themselves, or wait until somebody lets them.
+    #[serde(default)]
+    then: AfterStop,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Stopped {
     stopped: bool,
+    /// How many things still run in the background, if any: a stop ends the turn and leaves them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<usize>,
 }
 
 pub(super) async fn stop(
     State(app): State<App>,
     Session(id): Session,
     Client(by): Client,
-    Body(Stop { turn_id }): Body<Stop>,
+    Body(Stop { turn_id, then }): Body<Stop>,
 ) -> Result<Json<Stopped>, Problem> {
-    let reply = app.sessions.wish(&id, Command { by, wish: Wish::Stop { turn_id } }).await?;
-    Ok(Json(Stopped { stopped: reply == Reply::Stopped { stopped: true } }))
+    let reply = app.sessions.execute(&id, ClientCommand { by, command: Command::Stop { turn_id, then } }).await?;
+    let (stopped, background) =
+        if let Reply::Stopped { stopped, background } = reply { (stopped, background) } else { (false, 0) };
+    Ok(Json(Stopped { stopped, background: Some(background).filter(|count| *count > 0) }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -267,7 +346,7 @@ pub(super) async fn resume(
     Client(by): Client,
     Body(Resume { provider_session_id }): Body<Resume>,
 ) -> Result<Json<SessionView>, Problem> {
-    app.sessions.wish(&id, Command { by, wish: Wish::Resume { provider_session_id } }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Resume { provider_session_id } }).await?;
     view(&app, &id).await
 }
 
@@ -306,7 +385,7 @@ pub(super) async fn rollback(
     Body(Rollback { turns, restore_files }): Body<Rollback>,
 ) -> Result<Json<SessionView>, Problem> {
     let files = if restore_files { Files::Restore } else { Files::Keep };
-    app.sessions.wish(&id, Command { by, wish: Wish::Rollback { turns, files } }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Rollback { turns, files } }).await?;
     view(&app, &id).await
 }
 
@@ -320,75 +399,6 @@ pub(super) async fn compact(
     Session(id): Session,
     Client(by): Client,
 ) -> Result<Response, Problem> {
-    app.sessions.wish(&id, Command { by, wish: Wish::Compact }).await?;
+    app.sessions.execute(&id, ClientCommand { by, command: Command::Compact }).await?;
     Ok((StatusCode::ACCEPTED, Json(Accepted { accepted: true })).into_response())
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Queue {
-    queue: Vec<QueueItem>,
-}
-
-/// The queue comes from the session itself: an order that changes nothing.
-pub(super) async fn queue(
-    State(app): State<App>,
-    Session(id): Session,
-    Client(by): Client,
-) -> Result<Json<Queue>, Problem> {
-    change_queue(&app, &id, by, Wish::Reorder { order: Vec::new() }).await
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Reorder {
-    /// Message ids, first to be sent first. Those not named stay behind, in the order they have.
-    order: Vec<MessageId>,
-}
-
-pub(super) async fn reorder(
-    State(app): State<App>,
-    Session(id): Session,
-    Client(by): Client,
-    Body(Reorder { order }): Body<Reorder>,
-) -> Result<Json<Queue>, Problem> {
-    change_queue(&app, &id, by, Wish::Reorder { order }).await
-}
-
-/// The message a path names.
-pub(super) struct Message(MessageId);
-
-#[derive(Deserialize)]
-struct MessagePath {
-    message_id: String,
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Message {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let path: axum::extract::Path<MessagePath> = path(parts, state).await?;
-        let unknown = |_| Problem::from(Refusal::NotQueued(MessageId::trusted(path.message_id.clone())));
-        MessageId::parse(&path.message_id).map(Message).map_err(unknown)
-    }
-}
-
-pub(super) async fn unqueue(
-    State(app): State<App>,
-    Session(id): Session,
-    Message(message_id): Message,
-    Client(by): Client,
-) -> Result<Json<Queue>, Problem> {
-    change_queue(&app, &id, by, Wish::Unqueue { message_id }).await
-}
-
-async fn change_queue(app: &App, id: &SessionId, by: String, wish: Wish) -> Result<Json<Queue>, Problem> {
-    match app.sessions.wish(id, Command { by, wish }).await? {
-        Reply::Queue(queue) => Ok(Json(Queue { queue })),
-        Reply::Accepted { .. }
-        | Reply::Stopped { .. }
-        | Reply::Resolved { .. }
-        | Reply::Done
-        | Reply::State { .. }
-        | Reply::Noted { .. } => Ok(Json(Queue { queue: Vec::new() })),
-    }
 }

@@ -5,8 +5,9 @@ use axum::extract::State as Extract;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use turnloom_core::command::{Command, Reply, Wish};
-use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::command::{ClientCommand, Command, Reply};
+use turnloom_core::id::Seq;
+use turnloom_core::shared::SharedState;
 
 use super::App;
 use super::extract::{Body, Client, Session};
@@ -26,13 +27,10 @@ pub(super) struct State {
 #[serde(transparent)]
 pub(super) struct StatePatch(#[schemars(with = "Vec<Map<String, Value>>")] Value);
 
-/// The state comes from the session itself: a patch that changes nothing.
-pub(super) async fn read(
-    Extract(app): Extract<App>,
-    Session(id): Session,
-    Client(by): Client,
-) -> Result<Json<State>, Problem> {
-    apply(&app, &id, Value::Array(Vec::new()), by).await
+pub(super) async fn read(Extract(app): Extract<App>, Session(id): Session) -> Result<Json<State>, Problem> {
+    let row = app.sessions.row(&id).await?;
+    let read = |shared: &SharedState| State { state: shared.document(), seq: shared.seq() };
+    Ok(Json(app.reader.folds().ask(&row, read).await?))
 }
 
 pub(super) async fn patch(
@@ -41,11 +39,7 @@ pub(super) async fn patch(
     Client(by): Client,
     Body(StatePatch(patch)): Body<StatePatch>,
 ) -> Result<Json<State>, Problem> {
-    apply(&app, &id, patch, by).await
-}
-
-async fn apply(app: &App, id: &SessionId, patch: Value, by: String) -> Result<Json<State>, Problem> {
-    let reply = app.sessions.wish(id, Command { by, wish: Wish::PatchState { patch } }).await?;
+    let reply = app.sessions.execute(&id, ClientCommand { by, command: Command::PatchState { patch } }).await?;
     let Reply::State { state, seq } = reply else { return Err(Problem::unexpected("a patch")) };
     Ok(Json(State { state, seq }))
 }

@@ -5,50 +5,74 @@ use std::collections::BTreeMap;
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::App;
+use super::document::{self, SchemaOf};
 use super::problem::Document;
 
 /// One route and what the document says of it.
 pub(super) struct Route {
     method: &'static str,
     path: &'static str,
+    id: String,
     summary: &'static str,
     tag: &'static str,
-    query: Option<fn(&mut SchemaGenerator) -> Value>,
-    body: Option<fn(&mut SchemaGenerator) -> Value>,
+    open: bool,
+    query: Option<SchemaOf>,
+    body: Option<Content>,
+    example: Option<Value>,
     answers: Vec<(u16, &'static str, Content)>,
+    problems: Vec<Content>,
     router: MethodRouter<App>,
 }
 
+/// What a body is.
 #[derive(Clone, Copy)]
-enum Content {
+pub(super) enum Content {
     Nothing,
-    Json(fn(&mut SchemaGenerator) -> Value),
-    Other(&'static str),
+    Json(SchemaOf),
+    Problem(SchemaOf),
+    /// Text of this type.
+    Text(&'static str),
+    /// Bytes of this type.
+    Bytes(&'static str),
+}
+
+/// What the document needs to know of a route.
+pub(super) struct Described<'a> {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) id: &'a str,
+    pub(super) summary: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) open: bool,
+    pub(super) query: Option<SchemaOf>,
+    pub(super) body: Option<Content>,
+    pub(super) example: Option<&'a Value>,
+    pub(super) answers: &'a [(u16, &'static str, Content)],
+    pub(super) problems: &'a [Content],
 }
 
 pub(super) fn get<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
-    Route::new("get", path, summary, on(MethodFilter::GET, handler))
+    Route::new::<H>("get", path, summary, on(MethodFilter::GET, handler))
 }
 
 pub(super) fn post<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
-    Route::new("post", path, summary, on(MethodFilter::POST, handler))
+    Route::new::<H>("post", path, summary, on(MethodFilter::POST, handler))
 }
 
 pub(super) fn put<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
-    Route::new("put", path, summary, on(MethodFilter::PUT, handler))
+    Route::new::<H>("put", path, summary, on(MethodFilter::PUT, handler))
 }
 
 pub(super) fn patch<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
-    Route::new("patch", path, summary, on(MethodFilter::PATCH, handler))
+    Route::new::<H>("patch", path, summary, on(MethodFilter::PATCH, handler))
 }
 
 pub(super) fn delete<H: Handler<T, App>, T: 'static>(path: &'static str, summary: &'static str, handler: H) -> Route {
-    Route::new("delete", path, summary, on(MethodFilter::DELETE, handler))
+    Route::new::<H>("delete", path, summary, on(MethodFilter::DELETE, handler))
 }
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
@@ -56,8 +80,33 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 }
 
 impl Route {
-    fn new(method: &'static str, path: &'static str, summary: &'static str, router: MethodRouter<App>) -> Self {
-        Self { method, path, summary, tag: "", query: None, body: None, answers: Vec::new(), router }
+    fn new<H>(method: &'static str, path: &'static str, summary: &'static str, router: MethodRouter<App>) -> Self {
+        Self {
+            method,
+            path,
+            id: operation_id(std::any::type_name::<H>()),
+            summary,
+            tag: "",
+            open: false,
+            query: None,
+            body: None,
+            example: None,
+            answers: Vec::new(),
+            problems: vec![Content::Problem(schema_of::<Document<'_>>)],
+            router,
+        }
+    }
+
+    /// Another id than the name of the handler, where that serves several routes or says too little.
+    pub(super) fn named(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.id);
+        self
+    }
+
+    /// Needs no token. The document says so; that it is so is decided in `access`, and the tests compare the two.
+    pub(super) fn open(mut self) -> Self {
+        self.open = true;
+        self
     }
 
     pub(super) fn query<T: JsonSchema>(mut self) -> Self {
@@ -66,7 +115,19 @@ impl Route {
     }
 
     pub(super) fn body<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(schema_of::<T>);
+        self.body = Some(Content::Json(schema_of::<T>));
+        self
+    }
+
+    /// A body that is not JSON.
+    pub(super) fn body_as(mut self, media_type: &'static str) -> Self {
+        self.body = Some(Content::Bytes(media_type));
+        self
+    }
+
+    /// A body that one could send.
+    pub(super) fn example(mut self, body: Value) -> Self {
+        self.example = Some(body);
         self
     }
 
@@ -75,9 +136,14 @@ impl Route {
         self
     }
 
-    /// An answer that is not JSON.
+    /// An answer that is not JSON but text, or a stream of it.
     pub(super) fn answers_as(mut self, status: u16, what: &'static str, media_type: &'static str) -> Self {
-        self.answers.push((status, what, Content::Other(media_type)));
+        self.answers.push((status, what, Content::Text(media_type)));
+        self
+    }
+
+    pub(super) fn answers_bytes(mut self, status: u16, what: &'static str, media_type: &'static str) -> Self {
+        self.answers.push((status, what, Content::Bytes(media_type)));
         self
     }
 
@@ -86,57 +152,40 @@ impl Route {
         self
     }
 
-    /// `get /api/sessions/{id}` becomes `get_api_sessions_id`.
-    fn operation_id(&self) -> String {
-        let path = self.path.replace(['{', '}', '*'], "");
-        let words = path.split(['/', '-', '.', '_']).filter(|word| !word.is_empty());
-        std::iter::once(self.method).chain(words).collect::<Vec<_>>().join("_")
+    /// Refuses with a text, for clients that show whatever the body is.
+    pub(super) fn refuses_in_text(mut self) -> Self {
+        self.problems = vec![Content::Text("text/plain")];
+        self
     }
 
-    fn describe(&self, generator: &mut SchemaGenerator) -> Value {
-        let mut parameters: Vec<Value> = self
-            .path
-            .split('/')
-            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-            .map(|name| name.trim_start_matches('*'))
-            .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
-            .collect();
-        if let Some(query) = self.query {
-            parameters.extend(query_parameters(&query(generator), generator));
-        }
-        let mut responses: Map<String, Value> = Map::new();
-        for (status, what, content) in &self.answers {
-            let mut response = json!({ "description": what });
-            let content = match content {
-                Content::Nothing => None,
-                Content::Json(schema) => Some(json!({ "application/json": { "schema": schema(generator) } })),
-                Content::Other(media_type) => Some(json!({ *media_type: { "schema": { "type": "string" } } })),
-            };
-            if let (Some(content), Some(response)) = (content, response.as_object_mut()) {
-                response.insert("content".to_owned(), content);
-            }
-            // Two forms of one status (a page and a stream) are two media types of one response.
-            merge(responses.entry(status.to_string()).or_insert_with(|| json!({})), response);
-        }
-        let problem = generator.subschema_for::<Document<'_>>().to_value();
-        responses.insert(
-            "default".to_owned(),
-            json!({ "description": "A problem document", "content": { "application/problem+json": { "schema": problem } } }),
-        );
-        let mut operation = json!({
-            "operationId": self.operation_id(),
-            "summary": self.summary,
-            "tags": [self.tag],
-            "parameters": parameters,
-            "responses": responses,
-        });
-        if let (Some(body), Some(operation)) = (self.body, operation.as_object_mut()) {
-            let schema = body(generator);
-            operation
-                .insert("requestBody".to_owned(), json!({ "content": { "application/json": { "schema": schema } } }));
-        }
-        operation
+    /// Refuses in a form of its own, or with a text where the request did not come so far.
+    pub(super) fn refuses_with<T: JsonSchema>(mut self) -> Self {
+        self.problems = vec![Content::Json(schema_of::<T>), Content::Text("text/plain")];
+        self
     }
+
+    fn described(&self) -> Described<'_> {
+        Described {
+            method: self.method,
+            path: self.path,
+            id: &self.id,
+            summary: self.summary,
+            tag: self.tag,
+            open: self.open,
+            query: self.query,
+            body: self.body,
+            example: self.example.as_ref(),
+            answers: &self.answers,
+            problems: &self.problems,
+        }
+    }
+}
+
+/// `turnloom::http::sessions::create` becomes `sessions_create`, `turnloom::http::wire::wire` becomes `wire`.
+fn operation_id(handler: &str) -> String {
+    let mut words: Vec<&str> = handler.split("::").skip(2).filter(|word| *word != "dialect").collect();
+    words.dedup();
+    words.join("_")
 }
 
 /// All routes, in groups.
@@ -159,61 +208,6 @@ impl Table {
     }
 
     pub(super) fn openapi(&self) -> Value {
-        let mut settings = SchemaSettings::draft2020_12();
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-        let mut generator = settings.into_generator();
-        let mut paths: Map<String, Value> = Map::new();
-        for route in &self.0 {
-            let operation = route.describe(&mut generator);
-            // The document has no name for "the rest of the path".
-            let path = route.path.replace("{*", "{");
-            merge(paths.entry(path).or_insert_with(|| json!({})), json!({ route.method: operation }));
-        }
-        json!({
-            "openapi": "3.1.0",
-            "info": {
-                "title": "Turnloom",
-                "version": env!("CARGO_PKG_VERSION"),
-                "description": "One daemon between coding agents and user interfaces. Unknown fields in a request are an error that names the field.",
-                "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
-            },
-            "security": [{ "bearer": [] }, { "cookie": [] }],
-            "paths": paths,
-            "components": {
-                "schemas": generator.take_definitions(true),
-                "securitySchemes": {
-                    "bearer": { "type": "http", "scheme": "bearer" },
-                    "cookie": { "type": "apiKey", "in": "cookie", "name": super::access::COOKIE },
-                },
-            },
-        })
-    }
-}
-
-fn query_parameters(schema: &Value, generator: &SchemaGenerator) -> Vec<Value> {
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-    let Some(properties) =
-        generator.definitions().get(name).and_then(|schema| schema.get("properties")).and_then(Value::as_object)
-    else {
-        return Vec::new();
-    };
-    properties
-        .iter()
-        .map(|(name, schema)| json!({ "name": name, "in": "query", "required": false, "schema": schema }))
-        .collect()
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (name, value) in from {
-                match into.get_mut(&name) {
-                    Some(existing) => merge(existing, value),
-                    None => drop(into.insert(name, value)),
-                }
-            }
-        }
-        (into, from) => *into = from,
+        document::openapi(self.0.iter().map(Route::described))
     }
 }

@@ -1,176 +1,196 @@
-//! Everything over one WebSocket: follow any number of sessions, send, stop, answer. Each op carries a `ref` of the client's choice, and its answer
-//! repeats it.
+//! Everything over one WebSocket: follow any number of sessions and lists, send, stop, answer. Each op carries a `ref` of the client's choice, and its
+//! answer repeats it. What can be followed and how stands in `websocket/subscription.rs`.
+
+mod op;
+mod outgoing;
+pub(super) mod shapes;
+mod subscription;
+mod upgrade;
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, State};
 use axum::response::Response;
+use futures_util::stream::SplitStream;
+use futures_util::{SinkExt as _, StreamExt as _};
+use prometheus_client::metrics::gauge::Gauge;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
-use turnloom_core::command::{Answer, Command, Reply, Wish};
-use turnloom_core::event::Record;
-use turnloom_core::id::{AskId, Seq, SessionId, TurnId};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::CancellationToken;
+use turnloom_core::command::{ClientCommand, Command, Reply};
+use turnloom_core::id::SessionId;
 
+use self::op::{Op, Stop, Subscribe, Taken, Unsubscribe};
+use self::outgoing::Outgoing;
+use self::subscription::{Outlet, Window};
+use self::upgrade::{Socket, Upgrade};
 use super::App;
-use super::asks::Permission;
-use super::dialect::snapshot::Pump;
-use super::events::{FRAME_RECORDS, Following, HEARTBEAT, admit, unknown_dialect};
-use super::extract::Client;
-use super::messages::{self, accept};
+use super::extract::{Client, Query};
+use super::messages::accept;
 use super::problem::Problem;
-
-/// The largest op; a message may carry an image.
-const MAX_OP_BYTES: usize = 20 * 1024 * 1024;
+use super::sign_ins::SignedIn;
 
 /// Frames on their way to a socket. One page is being written while the next is being read.
 const FRAMES_AHEAD: usize = 2;
 
-/// Sessions one socket may follow.
+/// Streams one socket may follow. Several pages may share it.
 const MAX_SUBSCRIPTIONS: usize = 256;
 
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(rename = "ref")]
-    reference: Option<Value>,
-    #[serde(flatten)]
-    op: Op,
+/// Stops and answers of one socket that are on their way. Whoever sends more is not read on until one is done.
+const MAX_UNDERWAY: usize = 64;
+
+/// How long a goodbye may take to leave.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SocketQuery {
+    /// Who asks, for those who cannot set the header `Turnloom-Client`.
+    client: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case")]
-enum Op {
-    Subscribe {
-        session_id: SessionId,
-        #[serde(default)]
-        after: Seq,
-        /// `native`, or `snapshot`.
-        dialect: Option<String>,
-    },
-    Unsubscribe {
-        session_id: SessionId,
-    },
-    Send {
-        session_id: SessionId,
-        #[serde(flatten)]
-        send: messages::Send,
-    },
-    Stop {
-        session_id: SessionId,
-        turn_id: Option<TurnId>,
-    },
-    Answer {
-        session_id: SessionId,
-        ask_id: AskId,
-        #[serde(flatten)]
-        answer: AnswerOp,
-    },
-    Ping {},
+pub(super) async fn upgrade(
+    State(app): State<App>,
+    Client(by): Client,
+    Query(SocketQuery { client }): Query<SocketQuery>,
+    signed_in: Option<Extension<SignedIn>>,
+    upgrade: Upgrade,
+) -> Result<Response, Problem> {
+    let Client(by) = if client.is_some() { Client::named(client.as_deref())? } else { Client(by) };
+    // Whoever came in by a sign-in leaves when it ends.
+    let signed_out = signed_in.map_or_else(CancellationToken::new, |Extension(signed_in)| signed_in.ended);
+    let tasks = app.workers.clone();
+    Ok(upgrade.then(&tasks, async move |socket| {
+        tokio::select! {
+            () = serve(app, by, socket) => {}
+            () = signed_out.cancelled() => {}
+        }
+    }))
 }
 
-/// The three kinds of answer, told apart by what is in them.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum AnswerOp {
-    Permission(Permission),
-    Question { answers: Option<Vec<Vec<String>>> },
-    Interrupt { value: Value },
+/// Reads and writes side by side: an op that takes long does not hold up what is told, nor the other way round.
+async fn serve(app: App, by: String, socket: Socket) {
+    let (closing, _open) = (app.closing.clone(), OpenSocket::new(&app));
+    let (mut sink, mut stream) = socket.split();
+    let (frames, mut outgoing) = mpsc::channel::<Outgoing>(FRAMES_AHEAD);
+    let mut connection = Connection {
+        app,
+        by,
+        frames,
+        tasks: JoinSet::new(),
+        underway: Arc::new(Semaphore::new(MAX_UNDERWAY)),
+        subscriptions: HashMap::new(),
+    };
+    let writing = async {
+        while let Some(text) = outgoing.recv().await {
+            for frame in text.frames() {
+                if sink.send(Message::Frame(frame)).await.is_err() {
+                    return;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = writing => {}
+        () = connection.obey_all(&mut stream) => {}
+    }
+    drop(tokio::time::timeout(GOODBYE, sink.send(Message::Close(None))).await);
 }
 
-pub(super) async fn upgrade(State(app): State<App>, Client(by): Client, upgrade: WebSocketUpgrade) -> Response {
-    upgrade.max_message_size(MAX_OP_BYTES).on_upgrade(move |socket| Connection::new(app, by).run(socket))
+/// Counts a socket for as long as it is open.
+struct OpenSocket(Gauge);
+
+impl OpenSocket {
+    fn new(app: &App) -> Self {
+        app.metrics.sockets.inc();
+        Self(app.metrics.sockets.clone())
+    }
+}
+
+impl Drop for OpenSocket {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 struct Connection {
     app: App,
     by: String,
-    frames: mpsc::Sender<String>,
-    outgoing: mpsc::Receiver<String>,
+    frames: mpsc::Sender<Outgoing>,
     tasks: JoinSet<()>,
-    subscriptions: HashMap<SessionId, AbortHandle>,
+    underway: Arc<Semaphore>,
+    subscriptions: HashMap<String, Running>,
+}
+
+/// A subscription that goes on by itself.
+struct Running {
+    task: AbortHandle,
+    window: Option<Window>,
 }
 
 impl Connection {
-    fn new(app: App, by: String) -> Self {
-        let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
-        Self { app, by, frames, outgoing, tasks: JoinSet::new(), subscriptions: HashMap::new() }
-    }
-
-    async fn run(mut self, mut socket: WebSocket) {
+    /// Until the client leaves.
+    async fn obey_all(&mut self, stream: &mut SplitStream<Socket>) {
         loop {
-            tokio::select! {
-                () = self.app.closing.cancelled() => break,
-                Some(frame) = self.outgoing.recv() => {
-                    if socket.send(Message::Text(frame.into())).await.is_err() {
-                        return;
-                    }
-                }
-                Some(_) = self.tasks.join_next() => {}
-                message = socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) => {
-                        if let Some(answer) = self.obey(&text).await
-                            && socket.send(Message::Text(answer.to_string().into())).await.is_err()
-                        {
-                            return;
-                        }
-                    }
-                    Some(Ok(Message::Binary(_))) => {
-                        let problem = refuse(None, &Problem::invalid("ops are text, not binary"));
-                        if socket.send(Message::Text(problem.to_string().into())).await.is_err() {
-                            return;
-                        }
-                    }
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                },
+            let message = tokio::select! {
+                Some(_) = self.tasks.join_next() => continue,
+                message = stream.next() => message,
+            };
+            let answer = match message {
+                Some(Ok(Message::Text(text))) => self.obey(text.as_str()).await,
+                Some(Ok(Message::Binary(_))) => Some(refuse(None, &Problem::invalid("ops are text, not binary"))),
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
+                // The answer to a goodbye is ready by now; it leaves when the socket is used once more.
+                Some(Ok(Message::Close(_))) => return drop(tokio::time::timeout(GOODBYE, stream.next()).await),
+                Some(Err(_)) | None => return,
+            };
+            if let Some(answer) = answer
+                && self.frames.send(answer.to_string().into()).await.is_err()
+            {
+                return;
             }
         }
-        drop(socket.send(Message::Close(None)).await);
     }
 
     /// Does one op. What takes long is answered later, by a task of this connection.
-    async fn obey(&mut self, text: &Utf8Bytes) -> Option<Value> {
-        let Envelope { reference, op } = match serde_json::from_str(text.as_str()) {
-            Ok(envelope) => envelope,
-            Err(error) => {
-                let reference = serde_json::from_str::<Value>(text.as_str()).ok().and_then(|op| op.get("ref").cloned());
-                return Some(refuse(reference, &Problem::invalid(format!("this is not an op: {error}"))));
-            }
+    async fn obey(&mut self, text: &str) -> Option<Value> {
+        let (reference, op) = Op::read(text);
+        let op = match op {
+            Ok(op) => op,
+            Err(problem) => return Some(refuse(reference, &problem)),
         };
         let answer = match op {
-            Op::Ping {} => Ok(json!({ "op": "pong" })),
-            Op::Subscribe { session_id, after, dialect } => {
-                let snapshots = match dialect.as_deref() {
-                    None | Some("native") => Ok(false),
-                    Some("snapshot") => Ok(true),
-                    Some(other) => Err(unknown_dialect(other)),
-                };
-                match snapshots {
-                    Ok(snapshots) => self.subscribe(session_id, after, snapshots, reference.as_ref()).await,
-                    Err(problem) => Err(problem),
+            Op::Ping => Ok(json!({ "op": "pong" })),
+            Op::Subscribe(subscribe) => match self.subscribe(subscribe, reference.clone()) {
+                Ok(()) => return None,
+                Err(problem) => Err(problem),
+            },
+            Op::Unsubscribe(unsubscribe) => self.unsubscribe(&unsubscribe),
+            Op::Taken(Taken { subscription, frames }) => {
+                // One that has ended meanwhile needs no more room.
+                let running = self.subscriptions.get(&subscription.to_string());
+                if let Some(window) = running.and_then(|running| running.window.as_ref()) {
+                    window.give(frames);
                 }
-            }
-            Op::Unsubscribe { session_id } => {
-                let was_there = self.subscriptions.remove(&session_id).map(|task| task.abort()).is_some();
-                Ok(json!({ "op": "unsubscribed", "session_id": session_id, "was_subscribed": was_there }))
+                return None;
             }
             Op::Send { session_id, send } => {
                 let receipt = accept(&self.app, &session_id, self.by.clone(), send).await;
                 receipt.map(|receipt| json!({ "op": "accepted", "session_id": session_id, "receipt": receipt }))
             }
-            Op::Stop { session_id, turn_id } => {
-                self.later(session_id, Wish::Stop { turn_id }, reference);
+            Op::Stop(Stop { session_id, turn_id, then }) => {
+                self.later(session_id, Command::Stop { turn_id, then }, reference).await;
                 return None;
             }
             Op::Answer { session_id, ask_id, answer } => {
-                let answer = match answer {
-                    AnswerOp::Permission(permission) => permission.into(),
-                    AnswerOp::Question { answers } => Answer::Question { answers },
-                    AnswerOp::Interrupt { value } => Answer::Interrupt { value },
-                };
-                self.later(session_id, Wish::Answer { ask_id, answer }, reference);
+                self.later(session_id, Command::Answer { ask_id, answer }, reference).await;
                 return None;
             }
         };
@@ -180,123 +200,76 @@ impl Connection {
         })
     }
 
-    /// Makes a wish whose answer may take a while; meanwhile the connection goes on.
-    fn later(&mut self, session_id: SessionId, wish: Wish, reference: Option<Value>) {
+    /// Sends a command whose answer may take a while; meanwhile the connection goes on.
+    async fn later(&mut self, session_id: SessionId, command: Command, reference: Option<Value>) {
         let (app, by, frames) = (self.app.clone(), self.by.clone(), self.frames.clone());
+        // It is never closed.
+        let turn = Arc::clone(&self.underway).acquire_owned().await.ok();
         self.tasks.spawn(async move {
-            let answer = match app.sessions.wish(&session_id, Command { by, wish }).await {
-                Ok(Reply::Stopped { stopped }) => {
-                    json!({ "op": "stopped", "session_id": session_id, "stopped": stopped })
+            let _turn = turn;
+            let answer = match app.sessions.execute(&session_id, ClientCommand { by, command }).await {
+                Ok(Reply::Stopped { stopped, background }) => {
+                    json!({ "op": "stopped", "session_id": session_id, "stopped": stopped, "background": background })
                 }
                 Ok(Reply::Resolved { seq }) => {
                     json!({ "op": "resolved", "session_id": session_id, "resolved": true, "seq": seq })
                 }
                 Ok(
-                    Reply::Accepted { .. } | Reply::Done | Reply::Queue(_) | Reply::State { .. } | Reply::Noted { .. },
-                ) => {
-                    json!({ "op": "done", "session_id": session_id })
-                }
-                Err(error) => return drop(frames.send(refuse(reference, &error.into()).to_string()).await),
+                    Reply::Accepted { .. }
+                    | Reply::Done
+                    | Reply::Queue(_)
+                    | Reply::Queued(_)
+                    | Reply::State { .. }
+                    | Reply::Noted { .. },
+                ) => refuse(None, &Problem::unexpected("an op")),
+                Err(error) => return drop(frames.send(refuse(reference, &error.into()).to_string().into()).await),
             };
-            drop(frames.send(with_reference(answer, reference).to_string()).await);
+            drop(frames.send(with_reference(answer, reference).to_string().into()).await);
         });
     }
 
-    async fn subscribe(
-        &mut self,
-        session_id: SessionId,
-        after: Seq,
-        snapshots: bool,
-        reference: Option<&Value>,
-    ) -> Result<Value, Problem> {
-        let row = self.app.sessions.row(&session_id).await?;
-        let head = row.head;
-        if after > head {
-            return Err(Problem::new(
-                axum::http::StatusCode::BAD_REQUEST,
-                "bad_cursor",
-                format!("the cursor {after} is after the head {head}; read again from what you have"),
-            ));
+    /// Starts a subscription, which answers by itself. A second one of the same name replaces the first.
+    fn subscribe(&mut self, subscribe: Subscribe, reference: Option<Value>) -> Result<(), Problem> {
+        let key = subscribe.key();
+        self.end(&key);
+        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            self.subscriptions.retain(|_, running| !running.task.is_finished());
         }
-        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS && !self.subscriptions.contains_key(&session_id) {
-            return Err(Problem::invalid(format!(
-                "one socket follows at most {MAX_SUBSCRIPTIONS} sessions; open another"
-            )));
+        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            let detail = format!("one socket follows at most {MAX_SUBSCRIPTIONS} streams; open another");
+            return Err(Problem::invalid(detail));
         }
-        if snapshots {
-            let pump = Pump::new(&self.app, &row, after)?;
-            let task =
-                self.tasks.spawn(tell_snapshots(pump, self.frames.clone(), reference.map(Value::to_string), row.id));
-            return Ok(self.subscribed(&session_id, head, task));
-        }
-        let following = Following::new(&self.app, admit(&self.app)?);
-        let mut follower = self.app.sessions.log().follow(&session_id, after);
-        let (frames, reference_text) = (self.frames.clone(), reference.map(Value::to_string));
-        let id = session_id.clone();
-        let task = self.tasks.spawn(async move {
-            let _following = following;
-            loop {
-                let frame = tokio::select! {
-                    records = follower.next(FRAME_RECORDS) => match records {
-                        Ok(records) => records,
-                        Err(_) => return drop(frames.send(json!({ "op": "ended", "session_id": id }).to_string()).await),
-                    },
-                    () = tokio::time::sleep(HEARTBEAT) => {
-                        let beat = json!({ "op": "heartbeat", "session_id": id, "head": follower.head() });
-                        if frames.send(beat.to_string()).await.is_err() {
-                            return;
-                        }
-                        continue;
-                    }
-                };
-                for record in &frame {
-                    if frames.send(event_frame(record, reference_text.as_deref())).await.is_err() {
-                        return;
-                    }
-                }
+        let window = subscribe.window.map(Window::new);
+        let outlet = Outlet::new(self.frames.clone(), window.clone(), reference, &subscribe);
+        let running = subscription::run(self.app.clone(), self.by.clone(), subscribe.stream, outlet);
+        let task = self.tasks.spawn(running);
+        self.subscriptions.insert(key, Running { task, window });
+        Ok(())
+    }
+
+    fn unsubscribe(&mut self, unsubscribe: &Unsubscribe) -> Result<Value, Problem> {
+        let (key, named) = match unsubscribe {
+            Unsubscribe { subscription: Some(name), session_id: None } => {
+                (name.to_string(), json!({ "subscription": name }))
             }
-        });
-        Ok(self.subscribed(&session_id, head, task))
-    }
-
-    fn subscribed(&mut self, session_id: &SessionId, head: Seq, task: AbortHandle) -> Value {
-        // A second subscription to the same session replaces the first.
-        if let Some(previous) = self.subscriptions.insert(session_id.clone(), task) {
-            previous.abort();
-        }
-        json!({ "op": "subscribed", "session_id": session_id, "head": head })
-    }
-}
-
-/// The frames of another form of the log, each with its name and where the log was.
-async fn tell_snapshots(mut pump: Pump, frames: mpsc::Sender<String>, reference: Option<String>, id: SessionId) {
-    let reference = reference.map_or_else(String::new, |reference| format!(r#""ref":{reference},"#));
-    loop {
-        let told: Vec<String> = match pump.next().await {
-            Some(told) => told
-                .iter()
-                .map(|frame| {
-                    let body = std::str::from_utf8(frame.body).unwrap_or("null");
-                    let name = frame.name.unwrap_or_default();
-                    format!(r#"{{"op":"frame",{reference}"session_id":"{id}","name":"{name}","data":{body}}}"#)
-                })
-                .collect(),
-            None => return drop(frames.send(json!({ "op": "ended", "session_id": id }).to_string()).await),
+            Unsubscribe { subscription: None, session_id: Some(id) } => {
+                (op::key_of_session(id), json!({ "session_id": id }))
+            }
+            _ => return Err(Problem::invalid("`unsubscribe` names a `subscription` or a `session_id`")),
         };
-        for frame in told {
-            if frames.send(frame).await.is_err() {
-                return;
-            }
+        let mut answer = json!({ "op": "unsubscribed", "was_subscribed": self.end(&key) });
+        if let (Some(answer), Value::Object(named)) = (answer.as_object_mut(), named) {
+            answer.extend(named);
         }
+        Ok(answer)
     }
-}
 
-/// The stored bytes, with only their frame around them.
-fn event_frame(record: &Record, reference: Option<&str>) -> String {
-    let event = std::str::from_utf8(&record.json).unwrap_or("null");
-    match reference {
-        Some(reference) => format!(r#"{{"op":"event","ref":{reference},"event":{event}}}"#),
-        None => format!(r#"{{"op":"event","event":{event}}}"#),
+    /// Ends a subscription; false if it was not there, or had ended.
+    fn end(&mut self, key: &str) -> bool {
+        let Some(Running { task, .. }) = self.subscriptions.remove(key) else { return false };
+        let went_on = !task.is_finished();
+        task.abort();
+        went_on
     }
 }
 

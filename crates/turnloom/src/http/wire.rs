@@ -1,9 +1,7 @@
 //! What a session and its agent write to each other, live, one JSON object per line: a recording as it is made.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use schemars::JsonSchema;
@@ -11,9 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::App;
-use super::events::{Following, admit};
 use super::extract::{Query, Session};
 use super::problem::Problem;
+use crate::reader::{Following, streamed};
 use crate::session;
 
 /// The media type of one JSON object per line.
@@ -42,11 +40,10 @@ pub(super) async fn wire(
         Some(Until::Idle) => session::Until::Idle,
         None => session::Until::Left,
     };
-    let permit = admit(&app)?;
+    let following = app.reader.admit()?;
     let wire = app.sessions.wire(&id, until).await?;
-    let tap = Tap { _following: Following::new(&app, permit), app, wire, ended: false };
-    let headers = [(header::CONTENT_TYPE, NDJSON), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, Body::from_stream(tap.pieces())).into_response())
+    let tap = Tap { _following: following, app, wire, ended: false };
+    Ok(streamed(NDJSON, tap.pieces()))
 }
 
 struct Tap {

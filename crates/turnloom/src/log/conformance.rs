@@ -1,8 +1,10 @@
 //! What every home of the log must do, asked of each of them. Not here: what only one of them has, such as a file.
 
 mod blobs;
+mod feed;
 mod follow;
 mod sessions;
+pub(super) mod snapshots;
 mod writing;
 
 use std::ops::RangeInclusive;
@@ -16,8 +18,8 @@ use turnloom_core::summary::Summary;
 use turnloom_core::time::Timestamp;
 
 use super::memory::Memory;
-use super::sqlite::Durability;
-use super::{Append, Created, Epoch, Error, Log, NewSession, ReadRange, Sqlite, Store, Sync, Tails};
+use super::sqlite::Sqlite;
+use super::{Append, CrashSafety, Created, Durability, Epoch, Error, Log, NewSession, ReadRange, Store, Tails};
 
 macro_rules! suite {
     ($($group:ident: $($test:ident)*;)*) => {
@@ -35,11 +37,14 @@ macro_rules! suite {
 }
 
 suite! {
-    writing: append_and_read read_backwards limits expected_head fencing gaps_are_refused create_is_idempotent
+    writing: append_and_read read_backwards limits large_pages_are_cut a_large_session_is_made_whole expected_head fencing gaps_are_refused create_is_idempotent
         create_with_records unknown_ids an_empty_append_updates_the_summary many_sessions_at_once a_closed_log_says_so;
     follow: from_every_cut waits_for_more falls_behind_the_ring no_commit_is_missed_while_attaching any_commit_may_be_the_last
         a_deleted_session_ends a_name_can_be_used_again a_dropped_wait_loses_nothing knows_the_head;
+    feed: in_the_order_of_commits_from_every_cut waits_for_any_session a_removal_is_told_and_takes_the_rest_with_it;
     sessions: newest_first_in_pages filters search bad_cursors unsettled_and_waiting;
+    snapshots: each_part_of_each_kind an_older_snapshot_replaces_no_newer_one what_does_not_fit_is_left_out a_snapshot_is_no_append
+        a_snapshot_goes_with_its_session_and_nowhere_else many_are_saved_between_appends;
     blobs: ranges delete_frees_what_nobody_shares a_fork_needs_its_parent the_same_content_twice;
 }
 
@@ -58,7 +63,7 @@ impl Home {
     fn sqlite() -> Self {
         let data = tempfile::tempdir().unwrap();
         let tails = Tails::default();
-        let store = Sqlite::open(data.path(), Durability::Power, tails.clone()).unwrap();
+        let store = Sqlite::open(data.path(), CrashSafety::Power, tails.clone()).unwrap();
         Self { log: Log::new(Arc::new(store), tails), _data: Some(data) }
     }
 }
@@ -95,7 +100,7 @@ pub(super) fn id(name: &str) -> SessionId {
 }
 
 pub(super) fn records(seqs: RangeInclusive<u64>) -> Vec<Record> {
-    seqs.map(|seq| Record { seq: Seq(seq), json: format!(r#"{{"seq":{seq},"type":"delta"}}"#).into() }).collect()
+    seqs.map(|seq| Record::new(Seq(seq), format!(r#"{{"seq":{seq},"type":"delta"}}"#))).collect()
 }
 
 pub(super) fn new_session(name: &str) -> NewSession {
@@ -120,10 +125,18 @@ pub(super) fn append(name: &str, epoch: Epoch, head: Seq, count: u64) -> Append 
         blobs: Vec::new(),
         summary: new_session(name).summary,
         at: Timestamp::from_millis(2),
-        sync: Sync::Lazy,
+        durability: Durability::Grouped,
     }
 }
 
 pub(super) async fn all(store: &dyn Store, name: &str) -> Result<Vec<Record>, Error> {
-    store.read(&id(name), ReadRange::After { after: Seq::ZERO, limit: usize::MAX }).await
+    let mut records: Vec<Record> = Vec::new();
+    loop {
+        let after = records.last().map_or(Seq::ZERO, |last| last.seq);
+        let page = store.read(&id(name), ReadRange::After { after, limit: usize::MAX }).await?;
+        if page.is_empty() {
+            return Ok(records);
+        }
+        records.extend(page);
+    }
 }

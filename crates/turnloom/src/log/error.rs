@@ -8,6 +8,9 @@ use turnloom_core::id::{Seq, SessionId};
 
 use super::Epoch;
 
+/// What the home of the log said.
+pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     #[error("there is no session {0}")]
@@ -27,27 +30,32 @@ pub enum Error {
     NewerSchema { found: u64, known: u64, path: PathBuf },
     #[error("{} is in use by another turnloom{}; stop it first, or use another --data", path.display(), by(*pid))]
     Locked { path: PathBuf, pid: Option<u32> },
+    #[error(
+        "{} is missing or empty, though a log was here: put it back from where it went or from a backup; to go on with what there is, remove {}",
+        path.display(), mark.display()
+    )]
+    Lost { path: PathBuf, mark: PathBuf },
     #[error("the log is closed; start turnloom again")]
     Closed,
     #[error("cannot {doing} {}: {cause}; check that the path of --data exists and may be written", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: Arc<io::Error> },
     #[error("cannot open the log {}: {cause}; if the file is damaged, restore it, or use another --data", path.display())]
-    Open { path: PathBuf, cause: Arc<rusqlite::Error> },
+    Open { path: PathBuf, cause: Cause },
     #[error("the log cannot {doing}: {cause}; check the disk of the data directory, then start turnloom again")]
-    Sqlite { doing: &'static str, cause: Arc<rusqlite::Error> },
+    Failed { doing: &'static str, cause: Cause },
 }
 
 impl Error {
-    pub(super) fn io(doing: &'static str, path: &Path, cause: io::Error) -> Self {
+    pub(crate) fn io(doing: &'static str, path: &Path, cause: io::Error) -> Self {
         Self::Io { doing, path: path.to_owned(), cause: Arc::new(cause) }
     }
 
-    pub(super) fn open(path: &Path, cause: rusqlite::Error) -> Self {
+    pub(super) fn open(path: &Path, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Open { path: path.to_owned(), cause: Arc::new(cause) }
     }
 
-    pub(super) fn sqlite(doing: &'static str, cause: rusqlite::Error) -> Self {
-        Self::Sqlite { doing, cause: Arc::new(cause) }
+    pub(super) fn failed(doing: &'static str, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Failed { doing, cause: Arc::new(cause) }
     }
 }
 

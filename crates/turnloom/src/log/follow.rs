@@ -3,14 +3,16 @@
 //! Not here: who commits and publishes (the store does), and what a reader makes of the records.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
+use super::sqlite::Sqlite;
 use super::tail::Head;
-use super::{Error, ReadRange, Store, Tail, Tails};
+use super::{CrashSafety, Error, Feed, ReadRange, Store, Tail, Tails};
 
 /// The log: a store, and the tails it publishes to. Cloning shares both.
 #[derive(Debug, Clone)]
@@ -20,8 +22,20 @@ pub struct Log {
 }
 
 impl Log {
+    /// Opens the log of a data directory, and makes either if need be.
+    pub fn open(data: &Path, safety: CrashSafety) -> Result<Self, Error> {
+        let tails = Tails::default();
+        let store = Sqlite::open(data, safety, tails.clone())?;
+        Ok(Self::new(Arc::new(store), tails))
+    }
+
+    /// Whether a data directory has a log.
+    pub fn exists(data: &Path) -> bool {
+        Sqlite::exists(data)
+    }
+
     /// Takes a store and the very tails it was opened with.
-    pub fn new(store: Arc<dyn Store>, tails: Tails) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, tails: Tails) -> Self {
         Self { store, tails }
     }
 
@@ -29,6 +43,11 @@ impl Log {
     pub fn follow(&self, id: &SessionId, after: Seq) -> Follower {
         let tail = self.tails.hold(id);
         Follower { store: Arc::clone(&self.store), head: tail.watch(), tail, id: id.clone(), cursor: after }
+    }
+
+    /// The commits of all sessions.
+    pub fn feed(&self) -> &Feed {
+        self.tails.feed()
     }
 
     /// Keeps the ring of a live session warm between its readers.

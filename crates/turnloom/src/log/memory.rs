@@ -1,21 +1,24 @@
 //! The log in a few maps: what the trait asks for, with no database to hide behind. For tests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::pin::Pin;
 
 use turnloom_core::blob::{Blob, BlobId};
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
 use super::{
-    Answer, Append, BlobRange, BlobSlice, Claim, Created, Epoch, Error, NewSession, PageEnd, ReadRange, SessionPage,
-    SessionQuery, SessionRow, Store, Tails, new_head,
+    Answer, Append, BlobRange, BlobSlice, Change, Claim, Commit, Created, Epoch, Error, NewSession, PAGE_BYTES,
+    PageEnd, Position, ReadRange, SessionPage, SessionQuery, SessionRow, Snapshot, SnapshotName, Stats, Store, Tails,
+    new_head,
 };
+use crate::sync::Locked;
 
 #[derive(Debug)]
 pub(super) struct Memory {
-    state: Mutex<State>,
+    state: Locked<State>,
     tails: Tails,
+    stats: Stats,
 }
 
 #[derive(Debug, Default)]
@@ -23,6 +26,7 @@ struct State {
     sessions: BTreeMap<SessionId, Entry>,
     blobs: HashMap<BlobId, Blob>,
     keys: i64,
+    feed: Vec<Commit>,
     closed: bool,
 }
 
@@ -32,22 +36,30 @@ struct Entry {
     row: SessionRow,
     records: Vec<Record>,
     blobs: BTreeSet<BlobId>,
+    snapshots: BTreeMap<(String, u32), Snapshot>,
 }
 
 impl Memory {
     pub(super) fn new(tails: Tails) -> Self {
-        Self { state: Mutex::default(), tails }
+        Self { state: Locked::default(), tails, stats: Stats::default() }
     }
 
     /// Everything happens under one lock, publishing too: the order of commits is the order of publications.
     fn answer<T: Send + 'static>(&self, work: impl FnOnce(&mut State, &Tails) -> Result<T, Error>) -> Answer<'_, T> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let result = if state.closed { Err(Error::Closed) } else { work(&mut state, &self.tails) };
         Box::pin(std::future::ready(result))
     }
 }
 
 impl State {
+    /// Adds a commit to the feed.
+    fn note(&mut self, id: &SessionId, change: Change) -> Position {
+        let position = Position(self.feed.last().map_or(0, |last| last.position.0) + 1);
+        self.feed.push(Commit { position, session: id.clone(), change, records: None });
+        position
+    }
+
     fn entry(&mut self, id: &SessionId) -> Result<&mut Entry, Error> {
         self.sessions.get_mut(id).ok_or_else(|| Error::NotFound(id.clone()))
     }
@@ -90,10 +102,15 @@ impl Store for Memory {
                 created_at: new.created_at,
                 updated_at: new.created_at,
                 summary: new.summary,
+                damaged: None,
             };
             state.keys += 1;
-            tails.publish(&new.id, &new.records);
-            state.sessions.insert(new.id, Entry { key: state.keys, row, records: new.records, blobs });
+            let position = state.note(&new.id, Change::Appended { after: Seq::ZERO, head });
+            tails.publish(position, &new.id, Seq::ZERO, &new.records);
+            state.sessions.insert(
+                new.id,
+                Entry { key: state.keys, row, records: new.records, blobs, snapshots: BTreeMap::new() },
+            );
             Ok(Created::New)
         })
     }
@@ -118,9 +135,11 @@ impl Store for Memory {
                 return Err(Error::HeadMoved { session, expected: append.expected_head, actual: row.head });
             }
             let blobs = state.keep(append.blobs);
+            let after = append.expected_head;
+            let position = state.note(&session, Change::Appended { after, head });
+            tails.publish(position, &session, after, &append.records);
             let entry = state.entry(&session)?;
             entry.blobs.extend(blobs);
-            tails.publish(&session, &append.records);
             entry.records.extend(append.records);
             entry.row = SessionRow { head, updated_at: append.at, summary: append.summary, ..entry.row.clone() };
             Ok(head)
@@ -130,13 +149,22 @@ impl Store for Memory {
     fn read(&self, id: &SessionId, range: ReadRange) -> Answer<'_, Vec<Record>> {
         self.answer(|state, _| {
             let records = &state.entry(id)?.records;
+            let mut bytes = 0;
+            let fits = |record: &&Record| {
+                let fits = bytes < PAGE_BYTES;
+                bytes += record.json.len();
+                fits
+            };
             Ok(match range {
                 ReadRange::After { after, limit } => {
-                    records.iter().filter(|record| record.seq > after).take(limit).cloned().collect()
+                    records.iter().filter(|record| record.seq > after).take(limit).take_while(fits).cloned().collect()
                 }
                 ReadRange::Before { before, limit } => {
                     let end = records.partition_point(|record| record.seq < before);
-                    records[end.saturating_sub(limit)..end].to_vec()
+                    let mut page: Vec<Record> =
+                        records[end.saturating_sub(limit)..end].iter().rev().take_while(fits).cloned().collect();
+                    page.reverse();
+                    page
                 }
             })
         })
@@ -187,7 +215,9 @@ impl Store for Memory {
                     state.blobs.remove(&blob);
                 }
             }
-            tails.end(id);
+            state.feed.retain(|commit| commit.session != *id || commit.change == Change::Removed);
+            let position = state.note(id, Change::Removed);
+            tails.end(position, id);
             Ok(true)
         })
     }
@@ -204,8 +234,68 @@ impl Store for Memory {
         })
     }
 
+    fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()> {
+        self.answer(|state, _| {
+            for snapshot in snapshots.into_iter().filter(Snapshot::fits) {
+                let Some(Entry { row, snapshots, .. }) = state.sessions.get_mut(&snapshot.session) else { continue };
+                let name = (snapshot.kind.clone(), snapshot.part);
+                let replaces = |kept: &Snapshot| snapshot.version != kept.version || snapshot.seq >= kept.seq;
+                let is_newer = snapshots.get(&name).is_none_or(replaces);
+                if is_newer && snapshot.seq <= row.head {
+                    snapshots.insert(name, snapshot);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn snapshot(&self, id: &SessionId, kind: &str, part: u32) -> Answer<'_, Option<Snapshot>> {
+        let name = (kind.to_owned(), part);
+        self.answer(|state, _| Ok(state.sessions.get(id).and_then(|entry| entry.snapshots.get(&name)).cloned()))
+    }
+
+    fn snapshots(&self, id: &SessionId) -> Answer<'_, Vec<SnapshotName>> {
+        self.answer(|state, _| {
+            let kept = state.sessions.get(id).into_iter().flat_map(|entry| entry.snapshots.values());
+            let name = |kept: &Snapshot| SnapshotName {
+                kind: kept.kind.clone(),
+                part: kept.part,
+                version: kept.version,
+                seq: kept.seq,
+            };
+            Ok(kept.map(name).collect())
+        })
+    }
+
+    fn forget(&self, id: &SessionId, kind: &str) -> Answer<'_, ()> {
+        self.answer(|state, _| {
+            if let Some(entry) = state.sessions.get_mut(id) {
+                entry.snapshots.retain(|(kept, _), _| kept != kind);
+            }
+            Ok(())
+        })
+    }
+
+    fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>> {
+        self.answer(|state, _| {
+            Ok(state.feed.iter().filter(|commit| commit.position > after).take(limit).cloned().collect())
+        })
+    }
+
+    fn failed(&self) -> Pin<Box<dyn Future<Output = Error> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+
     fn close(&self) -> Answer<'_, ()> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.state.lock().closed = true;
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -4,10 +4,14 @@
 //! decides what to say; here only its epoch is checked), and what a foreign wire protocol makes of a log.
 
 mod error;
+mod feed;
 mod follow;
 #[cfg(test)]
 mod memory;
-pub mod sqlite;
+mod pages;
+mod snapshot;
+mod sqlite;
+mod stats;
 mod tail;
 
 #[cfg(test)]
@@ -17,26 +21,35 @@ use std::fmt;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use turnloom_core::blob::{Blob, BlobId};
+pub use turnloom_core::event::Durability;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::Summary;
 use turnloom_core::time::Timestamp;
 
 pub use error::Error;
+pub use feed::{Change, Commit, Feed, FeedFollower, FeedHead, Position};
 pub use follow::{Follower, Log};
-pub use sqlite::Sqlite;
+pub use pages::Pages;
+pub use snapshot::{MAX_SNAPSHOT_BYTES, Snapshot, SnapshotName};
+pub use stats::Stats;
 pub use tail::{Tail, Tails};
 
 /// What a store promises: boxed, so that a store can be chosen when the daemon starts.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
+/// How large a page of records becomes before it is cut: what a slow reader costs, and what a fold holds at a time.
+pub const PAGE_BYTES: usize = 1024 * 1024;
+
 /// What a home of the log must do.
 ///
 /// A write is durable when it is answered, and published to the `Tails` the store was opened with just before that. A caller may leave
 /// without waiting: a write that was taken is carried out all the same.
-pub trait Store: fmt::Debug + Send + std::marker::Sync + 'static {
+pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The row, the first records and their blobs, or nothing. Writes nothing if the session is there already.
     fn create(&self, new: NewSession) -> Answer<'_, Created>;
 
@@ -46,7 +59,8 @@ pub trait Store: fmt::Debug + Send + std::marker::Sync + 'static {
     /// Adds records after `expected_head` and answers the new head. A refused append leaves no trace.
     fn append(&self, append: Append) -> Answer<'_, Seq>;
 
-    /// Records in ascending order; fewer than the limit only where the log has no more.
+    /// Records in ascending order: fewer than the limit where the log has no more, or where they are as large as a page may be. Nothing only at the
+    /// end of the log.
     fn read(&self, id: &SessionId, range: ReadRange) -> Answer<'_, Vec<Record>>;
 
     fn session(&self, id: &SessionId) -> Answer<'_, Option<SessionRow>>;
@@ -65,8 +79,43 @@ pub trait Store: fmt::Debug + Send + std::marker::Sync + 'static {
 
     fn blob(&self, id: &BlobId, range: BlobRange) -> Answer<'_, Option<BlobSlice>>;
 
+    /// Keeps snapshots beside their logs, all of them or none. This is no append: nobody is told of it, and what was saved may be gone after a power
+    /// cut. What is too large is left out, and what is older than what is kept, and what is not of a log that is there.
+    fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()>;
+
+    /// Nothing if there is none, or if it is damaged.
+    fn snapshot(&self, id: &SessionId, kind: &str, part: u32) -> Answer<'_, Option<Snapshot>>;
+
+    /// The names of all that is kept beside a log, damaged or not.
+    fn snapshots(&self, id: &SessionId) -> Answer<'_, Vec<SnapshotName>>;
+
+    /// Removes every part of what one fold made.
+    fn forget(&self, id: &SessionId, kind: &str) -> Answer<'_, ()>;
+
+    /// Commits of all sessions after a position, in the order of commits. Those of sessions that are gone are left out; that they went is not.
+    fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>>;
+
+    /// Waits until the log can no longer be written, and says why: the daemon must end then. `Error::Closed` after an ordinary close.
+    fn failed(&self) -> Pin<Box<dyn Future<Output = Error> + Send + '_>>;
+
+    fn stats(&self) -> &Stats;
+
+    /// How many writes wait.
+    fn pending(&self) -> usize;
+
     /// Carries out what was taken, tidies up and ends. Every later call is answered with `Error::Closed`.
     fn close(&self) -> Answer<'_, ()>;
+}
+
+/// What an answered write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashSafety {
+    /// A power cut: synced before it is visible.
+    #[default]
+    Power,
+    /// The end of the daemon; synced at the end of each turn and for each ask.
+    Process,
 }
 
 /// How often a session changed its writer; a writer that holds an older one is fenced.
@@ -117,15 +166,7 @@ pub struct Append {
     pub blobs: Vec<Blob>,
     pub summary: Summary,
     pub at: Timestamp,
-    pub sync: Sync,
-}
-
-/// Whether an append may be left to the operating system where the store is set to survive its own end only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    Lazy,
-    /// On disk before it is answered, and with it everything before it.
-    Now,
+    pub durability: Durability,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +189,8 @@ pub struct SessionRow {
     /// When it was last appended to.
     pub updated_at: Timestamp,
     pub summary: Summary,
+    /// What of it cannot be understood. The rest is as it was stored, or empty.
+    pub damaged: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -5,9 +5,11 @@
 
 mod db;
 mod lock;
+mod mark;
 mod reader;
 mod schema;
-mod stats;
+mod snapshots;
+mod steps;
 mod writer;
 
 #[cfg(test)]
@@ -18,7 +20,8 @@ mod tests;
 use std::fmt;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -26,16 +29,20 @@ use turnloom_core::blob::BlobId;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
-pub use db::{Db, Group};
-pub use reader::Reader;
-pub use stats::Stats;
+pub(crate) use db::{Db, Group, Made, Removal};
+pub(crate) use reader::Reader;
 
 use self::lock::DataLock;
-use self::writer::Write;
+use self::mark::{Mark, State, beside};
+use self::snapshots::Saving;
+use self::steps::{Chore, Making};
+use self::writer::{Job, Write};
 use super::{
-    Answer, Append, BlobRange, BlobSlice, Claim, Created, Error, NewSession, ReadRange, SessionPage, SessionQuery,
-    SessionRow, Store, Sync, Tails,
+    Answer, Append, BlobRange, BlobSlice, Claim, Commit, CrashSafety, Created, Durability, Error, NewSession, Position,
+    ReadRange, SessionPage, SessionQuery, SessionRow, Snapshot, SnapshotName, Stats, Store, Tails,
 };
+use crate::private;
+use crate::sync::Locked;
 
 /// The database in the data directory.
 const FILE: &str = "turnloom.db";
@@ -49,21 +56,11 @@ const READ_QUEUE: usize = 256;
 /// How many questions are answered at once: enough that one large page does not hold up a list.
 const READERS: usize = 4;
 
-/// What an answered write survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// A power cut.
-    #[default]
-    Power,
-    /// The end of the daemon, however it ends; a power cut only where an append asks for it.
-    Process,
-}
-
 /// The log in one `SQLite` file.
 #[derive(Debug)]
-pub struct Sqlite {
+pub(crate) struct Sqlite {
     // The queues stand before the threads: they are dropped first, which is what ends the threads.
-    writes: Queue<Write>,
+    writes: Queue<Job>,
     reads: Queue<Query>,
     stats: Arc<Stats>,
     failed: watch::Receiver<Option<Error>>,
@@ -73,8 +70,12 @@ pub struct Sqlite {
 type Query = Box<dyn FnOnce(&Reader) + Send>;
 
 impl Sqlite {
+    pub(crate) fn exists(data: &Path) -> bool {
+        data.join(FILE).exists()
+    }
+
     /// Opens the log of a data directory, and makes either if need be. Publishes to the given tails.
-    pub fn open(data: &Path, durability: Durability, tails: Tails) -> Result<Self, Error> {
+    pub(crate) fn open(data: &Path, safety: CrashSafety, tails: Tails) -> Result<Self, Error> {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -82,7 +83,11 @@ impl Sqlite {
             .map_err(|cause| Error::io("make the data directory", data, cause))?;
         let lock = DataLock::take(data)?;
         let path = data.join(FILE);
-        let db = Db::open(&path, durability)?;
+        let mark = Mark::check(&path)?;
+        keep_private(&path)?;
+        let db = Db::open(&path, safety)?;
+        mark.set(State::Open)?;
+        tails.feed().begin_at(db.reader().newest_position()?);
         let readers = (0..READERS).map(|_| Reader::open(&path)).collect::<Result<Vec<_>, _>>()?;
 
         // Before the queues, for the same reason as in `Sqlite`: should a thread not start, the others end.
@@ -93,12 +98,12 @@ impl Sqlite {
         let (reads, read_queue, readers_alive) = Queue::new(READ_QUEUE);
         let counters = Arc::clone(&stats);
         threads.start("log-writer", data, move || {
-            writer::run(db, write_queue, &tails, &counters, &fail);
+            writer::run(db, write_queue, &tails, &counters, &fail, &mark);
             // The directory is free only when the database is closed, and only then is this thread taken for ended.
             drop(lock);
             drop(writer_alive);
         })?;
-        let read_queue = Arc::new(Mutex::new(read_queue));
+        let read_queue = Arc::new(Locked::new(read_queue));
         for reader in readers {
             let (queue, alive) = (Arc::clone(&read_queue), readers_alive.clone());
             threads.start("log-reader", data, move || {
@@ -110,32 +115,16 @@ impl Sqlite {
         Ok(Self { writes, reads, stats, failed, _threads: threads })
     }
 
-    pub fn stats(&self) -> &Arc<Stats> {
-        &self.stats
-    }
-
-    /// How many writes wait for the next group.
-    pub fn pending(&self) -> usize {
-        self.writes.sender.max_capacity() - self.writes.sender.capacity()
-    }
-
-    /// Waits until the log can no longer be written, and says why: the daemon must end then. `Error::Closed` after an ordinary close.
-    pub async fn failed(&self) -> Error {
-        let mut failed = self.failed.clone();
-        let error = failed.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
-        error.unwrap_or(Error::Closed)
-    }
-
     fn write<W: Send + 'static, T: Send + 'static>(
         &self,
-        sync: Sync,
+        durability: Durability,
         work: W,
         apply: fn(&mut Group<'_>, &W) -> Result<T, Error>,
-        publish: fn(&Tails, &W, &T),
+        publish: fn(&Tails, &W, &T) -> Option<Chore>,
     ) -> Answer<'_, T> {
         Box::pin(async move {
-            let (write, wait) = Write::new(sync, work, apply, publish);
-            self.writes.send(write).await?;
+            let (write, wait) = Write::new(durability, work, apply, publish);
+            self.writes.send(Job::Write(write)).await?;
             wait.await.map_err(|_| Error::Closed)?
         })
     }
@@ -163,31 +152,42 @@ impl Sqlite {
 )]
 impl Store for Sqlite {
     fn create(&self, new: NewSession) -> Answer<'_, Created> {
-        self.write(
-            Sync::Lazy,
+        if Making::is_large(&new) {
+            return Box::pin(async move {
+                let (making, wait) = Making::new(new);
+                self.writes.send(Job::Chore(Chore::Make(making))).await?;
+                wait.await.map_err(|_| Error::Closed)?
+            });
+        }
+        let made = self.write(
+            Durability::Grouped,
             new,
             |group, new| group.create(new),
-            |tails, new, created| {
-                if *created == Created::New {
-                    tails.publish(&new.id, &new.records);
+            |tails, new, made| {
+                if let Made::New(position) = made {
+                    tails.publish(*position, &new.id, Seq::ZERO, &new.records);
                 }
+                None
             },
-        )
+        );
+        Box::pin(async move { made.await.map(Created::from) })
     }
 
     fn claim(&self, id: &SessionId) -> Answer<'_, Claim> {
-        self.write(Sync::Lazy, id.clone(), |group, id| group.claim(id), |_, _, _| {})
+        self.write(Durability::Grouped, id.clone(), |group, id| group.claim(id), |_, _, _| None)
     }
 
     fn append(&self, append: Append) -> Answer<'_, Seq> {
-        self.write(
-            append.sync,
+        let appended = self.write(
+            append.durability,
             append,
             |group, append| group.append(append),
-            |tails, append, _| {
-                tails.publish(&append.session, &append.records);
+            |tails, append, appended| {
+                tails.publish(appended.position, &append.session, append.expected_head, &append.records);
+                None
             },
-        )
+        );
+        Box::pin(async move { Ok(appended.await?.head) })
     }
 
     fn read(&self, id: &SessionId, range: ReadRange) -> Answer<'_, Vec<Record>> {
@@ -213,12 +213,71 @@ impl Store for Sqlite {
     }
 
     fn delete(&self, id: &SessionId) -> Answer<'_, bool> {
-        self.write(Sync::Lazy, id.clone(), |group, id| group.delete(id), |tails, id, _| tails.end(id))
+        let deleted = self.write(
+            Durability::Grouped,
+            id.clone(),
+            |group, id| group.delete(id),
+            |tails, id, removal| match *removal {
+                Removal::Unknown => None,
+                Removal::Done(position) => {
+                    tails.end(position, id);
+                    None
+                }
+                Removal::Begun(position, key) => {
+                    tails.end(position, id);
+                    Some(Chore::Remove(key))
+                }
+            },
+        );
+        Box::pin(async move { Ok(deleted.await? != Removal::Unknown) })
     }
 
     fn blob(&self, id: &BlobId, range: BlobRange) -> Answer<'_, Option<BlobSlice>> {
         let id = id.clone();
         self.query(move |reader| reader.blob(&id, range))
+    }
+
+    fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let (saving, wait) = Saving::new(snapshots);
+            self.writes.send(Job::Chore(Chore::Save(saving))).await?;
+            wait.await.map_err(|_| Error::Closed)?
+        })
+    }
+
+    fn snapshot(&self, id: &SessionId, kind: &str, part: u32) -> Answer<'_, Option<Snapshot>> {
+        let (id, kind) = (id.clone(), kind.to_owned());
+        self.query(move |reader| reader.snapshot(&id, &kind, part))
+    }
+
+    fn snapshots(&self, id: &SessionId) -> Answer<'_, Vec<SnapshotName>> {
+        let id = id.clone();
+        self.query(move |reader| reader.snapshots(&id))
+    }
+
+    fn forget(&self, id: &SessionId, kind: &str) -> Answer<'_, ()> {
+        let work = (id.clone(), kind.to_owned());
+        self.write(Durability::Grouped, work, |group, (id, kind)| group.forget(id, kind), |_, _, ()| None)
+    }
+
+    fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>> {
+        self.query(move |reader| reader.commits(after, limit))
+    }
+
+    fn failed(&self) -> Pin<Box<dyn Future<Output = Error> + Send + '_>> {
+        let mut failed = self.failed.clone();
+        Box::pin(async move {
+            let error = failed.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
+            error.unwrap_or(Error::Closed)
+        })
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn pending(&self) -> usize {
+        self.writes.sender.max_capacity() - self.writes.sender.capacity()
     }
 
     fn close(&self) -> Answer<'_, ()> {
@@ -269,9 +328,9 @@ impl<J> Queue<J> {
 }
 
 /// Whichever reader is free takes the next question.
-fn answer_queries(reader: &Reader, queue: &Mutex<mpsc::Receiver<Message<Query>>>) {
+fn answer_queries(reader: &Reader, queue: &Locked<mpsc::Receiver<Message<Query>>>) {
     let take = || {
-        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = queue.lock();
         let message = queue.blocking_recv();
         if let Some(Message::Close) = message {
             queue.close();
@@ -304,6 +363,15 @@ impl Drop for Threads {
             drop(thread.join());
         }
     }
+}
+
+/// Whatever the directory is open to: what is said in sessions is nobody else's.
+fn keep_private(path: &Path) -> Result<(), Error> {
+    private::ensure(path).map_err(|cause| Error::io("make", path, cause))?;
+    for file in ["-wal", "-shm"].map(|suffix| beside(path, suffix)) {
+        private::tighten(&file).map_err(|cause| Error::io("close to others", &file, cause))?;
+    }
+    Ok(())
 }
 
 fn int(value: u64) -> i64 {

@@ -4,11 +4,14 @@
 //! of them, so a session at rest costs nothing.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
+
+use super::{Change, Commit, Feed, Position};
+use crate::sync::Locked;
 
 /// How many records a ring keeps: some pages, so that a reader that looks away for a moment still finds its place.
 const RING_RECORDS: usize = 1024;
@@ -18,19 +21,23 @@ const RING_BYTES: usize = 1024 * 1024;
 
 /// The tails of one store, shared by the store that publishes to them and the followers that wait on them.
 #[derive(Debug, Clone, Default)]
-pub struct Tails(Arc<Mutex<HashMap<SessionId, Weak<Shared>>>>);
+pub struct Tails {
+    held: Arc<Locked<HashMap<SessionId, Weak<Shared>>>>,
+    /// For those who follow all sessions.
+    feed: Feed,
+}
 
 impl Tails {
     /// Holds a session's tail. What is committed from now on reaches it; what was committed before is in the store already.
     pub fn hold(&self, id: &SessionId) -> Tail {
-        let mut tails = lock(&self.0);
+        let mut tails = self.held.lock();
         if let Some(shared) = tails.get(id).and_then(Weak::upgrade) {
             return Tail(shared);
         }
         let shared = Arc::new(Shared {
             id: id.clone(),
-            home: Arc::downgrade(&self.0),
-            ring: Mutex::default(),
+            home: Arc::downgrade(&self.held),
+            ring: Locked::default(),
             head: watch::Sender::new(Head::Unknown),
         });
         tails.insert(id.clone(), Arc::downgrade(&shared));
@@ -38,21 +45,28 @@ impl Tails {
     }
 
     /// Shows committed records to those who wait. The store calls this after the commit and before it answers, in the order of commits.
-    pub(super) fn publish(&self, id: &SessionId, records: &[Record]) {
-        let Some(last) = records.last() else { return };
-        let tail = lock(&self.0).get(id).and_then(Weak::upgrade);
-        if let Some(tail) = tail.map(Tail) {
-            lock(&tail.0.ring).push(records);
-            tail.learn(last.seq);
+    pub(super) fn publish(&self, position: Position, id: &SessionId, after: Seq, records: &[Record]) {
+        let head = records.last().map_or(after, |last| last.seq);
+        let tail = self.held.lock().get(id).and_then(Weak::upgrade);
+        if let Some(tail) = tail.map(Tail).filter(|_| head > after) {
+            tail.0.ring.lock().push(records);
+            tail.learn(head);
         }
+        let (session, change) = (id.clone(), Change::Appended { after, head });
+        self.feed.publish(Commit { position, session, change, records: Some(records.into()) });
     }
 
     /// Ends the followers of a session that was deleted. A session of the same name that comes later gets a tail of its own.
-    pub(super) fn end(&self, id: &SessionId) {
-        let tail = lock(&self.0).remove(id).and_then(|tail| tail.upgrade());
+    pub(super) fn end(&self, position: Position, id: &SessionId) {
+        let tail = self.held.lock().remove(id).and_then(|tail| tail.upgrade());
         if let Some(tail) = tail {
             tail.head.send_replace(Head::Gone);
         }
+        self.feed.publish(Commit { position, session: id.clone(), change: Change::Removed, records: None });
+    }
+
+    pub(super) fn feed(&self) -> &Feed {
+        &self.feed
     }
 }
 
@@ -63,8 +77,8 @@ pub struct Tail(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     id: SessionId,
-    home: Weak<Mutex<HashMap<SessionId, Weak<Shared>>>>,
-    ring: Mutex<Ring>,
+    home: Weak<Locked<HashMap<SessionId, Weak<Shared>>>>,
+    ring: Locked<Ring>,
     head: watch::Sender<Head>,
 }
 
@@ -99,14 +113,14 @@ impl Tail {
 
     /// Up to `limit` records after a position, if the ring reaches back that far.
     pub(super) fn after(&self, after: Seq, limit: usize) -> Option<Vec<Record>> {
-        lock(&self.0.ring).after(after, limit)
+        self.0.ring.lock().after(after, limit)
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         let Some(home) = self.home.upgrade() else { return };
-        let mut tails = lock(&home);
+        let mut tails = home.lock();
         // Somebody may have come between the last hold's end and this line, and made a tail anew: that one stays.
         if tails.get(&self.id).is_some_and(|tail| tail.strong_count() == 0) {
             tails.remove(&self.id);
@@ -142,11 +156,6 @@ impl Ring {
         let skip = usize::try_from(after.next().0.checked_sub(first.0)?).ok()?;
         (skip < self.records.len()).then(|| self.records.iter().skip(skip).take(limit).cloned().collect())
     }
-}
-
-/// The data under these locks is whole after every statement, so a panic elsewhere does not spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -55,13 +55,13 @@ impl Handle {
         }
     }
 
-    /// The stronger wish stays: whoever asked to kill is not overruled by somebody who asks to terminate.
-    fn ask(&self, wish: Stop) {
-        self.stop.send_modify(|stop| *stop = wish.max(*stop));
+    /// The stronger request stays: whoever asked to kill is not overruled by somebody who asks to terminate.
+    fn ask(&self, asked: Stop) {
+        self.stop.send_modify(|stop| *stop = asked.max(*stop));
     }
 }
 
-/// What the holder of a [`Handle`] wishes.
+/// What the holder of a [`Handle`] asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stop {
     No,
@@ -69,7 +69,7 @@ pub(super) enum Stop {
     Kill,
 }
 
-/// The other end of a [`Handle`]: hears wishes, reports the exit.
+/// The other end of a [`Handle`]: hears what is asked, reports the exit.
 #[derive(Debug)]
 pub(super) struct Supervision {
     stop: watch::Receiver<Stop>,
@@ -81,15 +81,15 @@ pub(super) struct Supervision {
 impl Supervision {
     /// The token is cancelled once the agent is gone.
     pub(super) fn new(pid: Option<u32>) -> (Handle, Supervision, CancellationToken) {
-        let (stop, wishes) = watch::channel(Stop::No);
+        let (stop, asked) = watch::channel(Stop::No);
         let (report, exit) = watch::channel(None);
         let gone = CancellationToken::new();
-        let supervision = Supervision { stop: wishes, exit: report, _gone: gone.clone().drop_guard() };
+        let supervision = Supervision { stop: asked, exit: report, _gone: gone.clone().drop_guard() };
         (Handle { pid, stop, exit }, supervision, gone)
     }
 
-    /// The next wish. Cancel safe. An owner who is gone cannot wish any more, so the agent ends.
-    pub(super) async fn wish(&mut self) -> Stop {
+    /// What is asked next. Cancel safe. An owner who is gone cannot ask any more, so the agent ends.
+    pub(super) async fn requested(&mut self) -> Stop {
         match self.stop.changed().await {
             Ok(()) => *self.stop.borrow_and_update(),
             Err(_) => Stop::Kill,

@@ -1,9 +1,10 @@
 //! The last one out.
 //!
 //! A small process beside the daemon that outlives it, however it ends, and ends what its agents had started. The kernel ends the agents
-//! themselves; what they started in sessions of their own is found by the cookie. It holds one end of a pipe and waits for the daemon's
-//! end to close; until then it is told which folders must not stay behind. It is started by the spawner, in a session of its own, deaf to
-//! the signals that end a daemon, with an empty environment: no sweep finds it. It knows nothing of agents.
+//! themselves. The rest is found by their control group, their process groups and the cookies in their environment. The guard holds one end
+//! of a pipe and waits for the daemon's end to close; until then it is told which groups there are and which folders must not stay behind.
+//! It is started by the spawner, in a session of its own, deaf to the signals that end a daemon, with an empty environment: no sweep finds
+//! it. It knows nothing of agents.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Instance;
 use super::sweep::{Swept, sweep_daemon};
@@ -20,29 +23,46 @@ pub(super) fn arguments(instance: &Instance) -> [&str; 2] {
     ["guard", instance.as_str()]
 }
 
-/// What the daemon tells its guard.
-#[derive(Debug, Clone, Copy)]
-#[repr(u8)]
-pub(super) enum Word {
+/// What the daemon and its agents tell the guard. On the wire it is a letter, a text and a NUL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message<'a> {
     /// This folder is to be removed if it is there and empty when the daemon is gone.
-    Watch = b'+',
-    Forget = b'-',
+    Watch(&'a Path),
+    Forget(&'a Path),
+    /// An agent leads this process group. An agent says so itself before it becomes its program, so there is no moment in between.
+    GroupStarted(Pid),
+    /// The group was killed; its number may soon be another's.
+    GroupEnded(Pid),
 }
 
-/// A word on the wire. A path may hold any byte but the one that ends it.
-pub(super) fn tell(word: Word, folder: &Path) -> Vec<u8> {
-    let mut said = vec![word as u8];
-    said.extend_from_slice(folder.as_os_str().as_bytes());
-    said.push(0);
-    said
+const WATCH: u8 = b'+';
+const FORGET: u8 = b'-';
+pub(super) const GROUP_STARTED: u8 = b'g';
+const GROUP_ENDED: u8 = b'e';
+
+impl Message<'_> {
+    /// A path may hold any byte but the one that ends it.
+    pub(super) fn encode(self) -> Vec<u8> {
+        let (letter, text) = match self {
+            Message::Watch(folder) => (WATCH, folder.as_os_str().as_bytes().to_vec()),
+            Message::Forget(folder) => (FORGET, folder.as_os_str().as_bytes().to_vec()),
+            Message::GroupStarted(group) => (GROUP_STARTED, group.to_string().into_bytes()),
+            Message::GroupEnded(group) => (GROUP_ENDED, group.to_string().into_bytes()),
+        };
+        [&[letter], text.as_slice(), &[0]].concat()
+    }
 }
 
 /// Waits for the end of stdin, then ends everything that the named run of the daemon left behind.
 pub fn run(instance: &str) -> ExitCode {
-    let watched = listen(io::stdin().lock());
+    let Heard { folders, groups } = listen(io::stdin().lock());
+    for group in groups {
+        // It fails when there is nobody left in the group, which is as good.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
     let swept = sweep_daemon(&Instance::trusted(instance));
     // After those who might still use them.
-    for folder in watched {
+    for folder in folders {
         drop(std::fs::remove_dir(folder));
     }
     match swept {
@@ -51,39 +71,63 @@ pub fn run(instance: &str) -> ExitCode {
     }
 }
 
+/// What is left to do when the daemon is gone.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Heard {
+    folders: HashSet<PathBuf>,
+    groups: HashSet<Pid>,
+}
+
 /// Hears the daemon out. However the pipe ends, the daemon is gone.
-fn listen(mut daemon: impl io::BufRead) -> HashSet<PathBuf> {
-    let mut watched = HashSet::new();
+fn listen(mut daemon: impl io::BufRead) -> Heard {
+    let mut heard = Heard::default();
     let mut said = Vec::new();
     while matches!(daemon.read_until(0, &mut said), Ok(1..)) {
-        // A word that was cut off by the daemon's end has no end of its own.
-        if let [word, folder @ .., 0] = said.as_slice() {
-            let folder = PathBuf::from(OsString::from_vec(folder.to_vec()));
-            if *word == Word::Watch as u8 {
-                watched.insert(folder);
-            } else {
-                watched.remove(&folder);
-            }
+        // A message that was cut off by the daemon's end has no end of its own.
+        if let [letter, text @ .., 0] = said.as_slice() {
+            heard.hear(*letter, text);
         }
         said.clear();
     }
-    watched
+    heard
+}
+
+impl Heard {
+    fn hear(&mut self, letter: u8, text: &[u8]) {
+        let folder = || PathBuf::from(OsString::from_vec(text.to_vec()));
+        let group = || std::str::from_utf8(text).ok()?.parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
+        match letter {
+            WATCH => drop(self.folders.insert(folder())),
+            FORGET => drop(self.folders.remove(&folder())),
+            GROUP_STARTED => self.groups.extend(group()),
+            GROUP_ENDED => drop(group().map(|group| self.groups.remove(&group))),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Word, listen, tell};
+    use rustix::process::Pid;
+
+    use super::{Heard, Message, listen};
 
     #[test]
-    fn what_is_told_is_what_is_watched() {
+    fn what_is_told_is_what_is_left_to_do() {
         let strange = Path::new("a folder\nwith a \u{2028} break");
-        let mut said = tell(Word::Watch, strange);
-        said.extend(tell(Word::Watch, Path::new("/gone")));
-        said.extend(tell(Word::Forget, Path::new("/gone")));
-        said.extend(tell(Word::Forget, Path::new("/never")));
-        said.extend(tell(Word::Watch, Path::new("/cut off")).iter().take(5));
-        assert!(listen(said.as_slice()).into_iter().eq([PathBuf::from(strange)]));
+        let group = |pid| Pid::from_raw(pid).unwrap();
+        let mut said = Message::Watch(strange).encode();
+        said.extend(Message::GroupStarted(group(17)).encode());
+        said.extend(Message::Watch(Path::new("/gone")).encode());
+        said.extend(Message::GroupStarted(group(4_194_304)).encode());
+        said.extend(Message::Forget(Path::new("/gone")).encode());
+        said.extend(Message::Forget(Path::new("/never")).encode());
+        said.extend(Message::GroupEnded(group(17)).encode());
+        said.extend(b"gnot a number\0g-1\0?\0");
+        said.extend(Message::Watch(Path::new("/cut off")).encode().iter().take(5));
+        let expected = Heard { folders: [PathBuf::from(strange)].into(), groups: [group(4_194_304)].into() };
+        assert_eq!(listen(said.as_slice()), expected);
     }
 }

@@ -1,13 +1,18 @@
 //! An agent that is a future instead of a program, in the same shape: for load tests and for the built-in mock.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 
+use futures_util::FutureExt as _;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::agent::{Agent, Exit, Stop, Supervision};
 use super::{Input, Lines};
+
+/// What a process of its own would exit with.
+const PANICKED: i32 = 101;
 
 /// The room between the two, in each direction: what a pipe of the kernel holds.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -41,11 +46,12 @@ impl Agent {
 }
 
 async fn supervise(agent: impl Future<Output = i32>, mut supervision: Supervision, terminated: CancellationToken) {
-    let mut agent = Box::pin(agent);
+    // A program that panics ends, and is seen to; so does this one.
+    let mut agent = Box::pin(AssertUnwindSafe(agent).catch_unwind());
     let exit = loop {
         tokio::select! {
-            code = &mut agent => break Exit { code: Some(code), ..Exit::default() },
-            wish = supervision.wish() => match wish {
+            code = &mut agent => break Exit { code: Some(code.unwrap_or(PANICKED)), ..Exit::default() },
+            requested = supervision.requested() => match requested {
                 Stop::No => {}
                 Stop::Terminate => terminated.cancel(),
                 Stop::Kill => break Exit { signal: Some(rustix::process::Signal::KILL.as_raw()), ..Exit::default() },

@@ -2,7 +2,7 @@
 //!
 //! A line is bytes; whether they are text or JSON is not known here.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::mem;
 
 use bytes::{Bytes, BytesMut};
@@ -10,6 +10,7 @@ use futures_util::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
+use turnloom_core::blob::hex;
 
 /// A batch becomes one append to the log; these are its bounds.
 const BATCH_LINES: usize = 512;
@@ -228,10 +229,7 @@ impl LongLine {
     }
 
     fn end_of_line(self) -> Line {
-        let sha256 = self.hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let sha256 = hex(&self.hash.finalize());
         Line::TooLong { size: self.size, sha256, head: self.head.freeze() }
     }
 }

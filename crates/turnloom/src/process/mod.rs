@@ -8,17 +8,20 @@
 //!
 //! | what happens | what ends the rest |
 //! |---|---|
-//! | the agent exits, or is killed, or its [`Handle`] is dropped | SIGKILL to its group, then the [`sweep`] for what left the group |
-//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] sweeps up what they had started, and the folders that are [`Watched`] |
-//! | the daemon and the guard are both killed | [`sweep::sweep_daemon`] when a daemon starts again |
+//! | the agent exits, or is killed, or its [`Handle`] is dropped | SIGKILL to its process group and its control group, then the [`sweep`] for what left them |
+//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] ends their groups, sweeps up what they had started, and the folders that are [`Watched`] |
+//! | the daemon and the guard are both killed | [`groups::end_previous`] and [`sweep::sweep_daemon`] when a daemon starts again |
 //!
 //! # Limits
 //!
-//! What left the group is found by the cookies in its environment. A process that leaves the group *and* clears or overwrites its
-//! environment (some servers write their title there) is not found, and neither is one that changed its user, unless the daemon is root.
+//! Where the daemon may divide its control group ([`Containment::ControlGroup`]), nothing an agent starts gets away. Elsewhere what left
+//! the process group is found by the cookies in its environment: a process that leaves the group *and* clears or overwrites its environment
+//! (some servers write their title there) is not found, and neither is one that changed its user, unless the daemon is root.
 //! Linux 5.3 or later is needed, for pidfds.
 
 mod agent;
+mod cgroup;
+pub mod groups;
 pub mod guard;
 mod in_process;
 mod input;
@@ -33,6 +36,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use turnloom_core::id::SessionId;
 
 pub use agent::{Agent, Exit, Handle};
@@ -76,13 +81,32 @@ impl fmt::Debug for Launch {
     }
 }
 
+/// Whether agents get control groups of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlGroups {
+    /// Where the daemon may divide the one it is in.
+    WherePossible,
+    Never,
+}
+
+/// What keeps hold of what agents start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Containment {
+    /// Each agent has a control group of its own below this one.
+    ControlGroup { folder: PathBuf },
+    /// Process groups, and cookies in the environment of what left them.
+    ProcessGroup { why: String },
+}
+
 /// One run of a daemon. Random, so that what a run left behind is never mistaken for what another one just started.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instance(String);
 
 impl Instance {
     pub fn random() -> Self {
-        Self(uuid::Uuid::now_v7().to_string())
+        Self(uuid::Uuid::new_v4().to_string())
     }
 
     /// Takes a name that an earlier run wrote down.

@@ -5,8 +5,10 @@
 
 mod child;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,18 +18,21 @@ use std::thread;
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-use rustix::process::getpid;
+use rustix::process::{Pid, getpid};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use self::child::{Role, prepare};
+use self::child::{AsAgent, Role, prepare};
 use super::agent::Supervision;
-use super::guard::{self, Word};
+use super::cgroup::{Cgroup, Cgroups};
+use super::groups::Groups;
+use super::guard::{self, Message};
 use super::supervise::{Alive, Program, Supervisor};
 use super::sweep::Sweeper;
-use super::{Agent, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE};
+use super::{Agent, Containment, ControlGroups, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE};
+use crate::descriptors;
 
 /// A start takes some milliseconds; whoever comes when this many wait may wait for a place too.
 const QUEUE: usize = 64;
@@ -38,6 +43,7 @@ pub struct Spawner {
     requests: mpsc::Sender<Request>,
     sweeper: Sweeper,
     instance: Instance,
+    containment: Containment,
     alive: Arc<AtomicUsize>,
 }
 
@@ -55,6 +61,14 @@ enum Request {
     },
     Forget {
         folders: Arc<[PathBuf]>,
+    },
+    GroupEnded {
+        group: Pid,
+        answer: oneshot::Sender<()>,
+    },
+    WriteGroups {
+        file: PathBuf,
+        answer: oneshot::Sender<()>,
     },
 }
 
@@ -80,14 +94,30 @@ impl Drop for Watched {
 
 impl Spawner {
     /// `guard` is the program to run as the guard: the daemon's own.
-    pub fn start(guard: PathBuf, tracker: TaskTracker, runtime: runtime::Handle) -> io::Result<Self> {
+    pub fn start(
+        guard: PathBuf,
+        control_groups: ControlGroups,
+        tracker: TaskTracker,
+        runtime: runtime::Handle,
+    ) -> io::Result<Self> {
         let instance = Instance::random();
         let sweeper = Sweeper::start(instance.clone())?;
         let (requests, queue) = mpsc::channel(QUEUE);
-        let guard = Guard { program: guard, running: None, watched: HashMap::new() };
-        let worker = Worker { guard, instance: instance.clone(), tracker, runtime };
+        let guard = Guard { program: guard, running: None, watched: HashMap::new(), groups: HashSet::new() };
+        let made = match control_groups {
+            ControlGroups::WherePossible => Cgroups::make(&instance),
+            ControlGroups::Never => Err("control groups are turned off in the settings".to_owned()),
+        };
+        let (cgroups, containment) = match made {
+            Ok(cgroups) => {
+                let folder = cgroups.folder().to_owned();
+                (Some(cgroups), Containment::ControlGroup { folder })
+            }
+            Err(why) => (None, Containment::ProcessGroup { why }),
+        };
+        let worker = Worker { guard, groups: Groups::default(), cgroups, instance: instance.clone(), tracker, runtime };
         thread::Builder::new().name("spawner".to_owned()).spawn(move || worker.serve(queue))?;
-        Ok(Self { requests, sweeper, instance, alive: Arc::default() })
+        Ok(Self { requests, sweeper, instance, containment, alive: Arc::default() })
     }
 
     /// Starts a program. When the caller does not wait for the answer, the program is ended again.
@@ -108,9 +138,30 @@ impl Spawner {
         watched
     }
 
+    /// Has the groups of agents written down: after a crash, [`end_previous`](super::groups::end_previous) ends what is left of them.
+    pub async fn write_groups(&self, file: PathBuf) {
+        let (answer, told) = oneshot::channel();
+        if self.requests.send(Request::WriteGroups { file, answer }).await.is_ok() {
+            let _ = told.await;
+        }
+    }
+
     /// This run of the daemon. Write it down: after a crash, [`sweep_daemon`](super::sweep::sweep_daemon) clears up after it.
     pub fn instance(&self) -> &Instance {
         &self.instance
+    }
+
+    /// What keeps hold of what agents start.
+    pub fn containment(&self) -> &Containment {
+        &self.containment
+    }
+
+    /// A group was killed, and its leader is about to be reaped. When this returns, the guard knows.
+    pub(super) async fn group_ended(&self, group: Pid) {
+        let (answer, told) = oneshot::channel();
+        if self.requests.send(Request::GroupEnded { group, answer }).await.is_ok() {
+            let _ = told.await;
+        }
     }
 
     /// How many programs are alive.
@@ -126,6 +177,8 @@ impl Spawner {
 /// What the thread owns.
 struct Worker {
     guard: Guard,
+    groups: Groups,
+    cgroups: Option<Cgroups>,
     instance: Instance,
     tracker: TaskTracker,
     runtime: runtime::Handle,
@@ -142,21 +195,42 @@ impl Worker {
                     let _ = answer.send(());
                 }
                 Request::Forget { folders } => folders.iter().for_each(|folder| self.guard.forget(folder)),
+                Request::GroupEnded { group, answer } => {
+                    self.guard.group_ended(group);
+                    self.groups.ended(group);
+                    let _ = answer.send(());
+                }
+                Request::WriteGroups { file, answer } => {
+                    self.groups.write_to(file);
+                    let _ = answer.send(());
+                }
             }
         }
         self.guard.dismiss();
     }
 
     fn start(&mut self, launch: Launch, spawner: Spawner) -> Result<Agent, Error> {
-        self.guard.ensure(&self.instance)?;
+        let guard = self.guard.ensure(&self.instance)?;
         check_directory(&launch.cwd)?;
-        let mut command = agent_command(&launch, &self.instance);
+        let failed = |source| Error::Spawn { program: launch.program.clone(), source };
+        let cgroup = self.cgroups.as_ref().map(Cgroups::group).transpose().map_err(failed)?;
+        let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(failed)?;
+        let cgroup_file = entrance.as_ref().map(File::as_raw_fd);
+        let role = AsAgent { daemon: getpid(), guard, cgroup: cgroup_file, files: descriptors::given() };
+        let mut command = agent_command(&launch, &self.instance, role);
         let child = command.spawn().map_err(|error| spawn_error(&launch, error))?;
+        self.guard.group_started(Pid::from_child(&child));
+        self.groups.started(Pid::from_child(&child));
+        if let Some(cgroup) = &cgroup
+            && !cgroup.holds(child.id())
+        {
+            tracing::warn!(program = %launch.program.display(), "an agent could not be put into its control group; what it starts is found by its environment");
+        }
         let _inside = self.runtime.enter();
-        self.attend(child, &launch, spawner).map_err(|source| Error::Spawn { program: launch.program, source })
+        self.attend(child, cgroup, &launch, spawner).map_err(|source| Error::Spawn { program: launch.program, source })
     }
 
-    fn attend(&self, mut child: Child, launch: &Launch, spawner: Spawner) -> io::Result<Agent> {
+    fn attend(&self, mut child: Child, cgroup: Option<Cgroup>, launch: &Launch, spawner: Spawner) -> io::Result<Agent> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let program = Program::new(child)?;
         let (handle, supervision, gone) = Supervision::new(Some(program.id()));
@@ -169,6 +243,7 @@ impl Worker {
             program,
             stderr: ChildStderr::from_std(stderr)?,
             session: launch.session.clone(),
+            cgroup,
             supervision,
             alive: Alive::one_more(&spawner.alive),
             spawner,
@@ -185,29 +260,43 @@ struct Guard {
     running: Option<Child>,
     /// By how many.
     watched: HashMap<PathBuf, usize>,
+    /// Of agents that run. An agent tells the guard itself; this is for a guard that replaces another.
+    groups: HashSet<Pid>,
 }
 
 impl Guard {
-    fn ensure(&mut self, instance: &Instance) -> Result<(), Error> {
-        if let Some(running) = &mut self.running
-            && matches!(running.try_wait(), Ok(None))
-        {
-            return Ok(());
+    /// There is one that lives, and this is the file that leads to it.
+    fn ensure(&mut self, instance: &Instance) -> Result<RawFd, Error> {
+        if !matches!(self.running.as_mut().map(Child::try_wait), Some(Ok(None))) {
+            let started = guard_command(&self.program, instance).spawn();
+            self.running = Some(started.map_err(|source| self.error(source))?);
+            let folders = self.watched.keys().map(|folder| Message::Watch(folder).encode());
+            let groups = self.groups.iter().map(|group| Message::GroupStarted(*group).encode());
+            let said: Vec<u8> = folders.chain(groups).flatten().collect();
+            self.write(&said);
         }
-        let started = guard_command(&self.program, instance).spawn();
-        self.running = Some(started.map_err(|source| Error::Guard { program: self.program.clone(), source })?);
-        let folders: Vec<PathBuf> = self.watched.keys().cloned().collect();
-        for folder in folders {
-            self.tell(Word::Watch, &folder);
-        }
-        Ok(())
+        let stdin = self.running.as_ref().and_then(|running| running.stdin.as_ref());
+        stdin.map(std::os::fd::AsRawFd::as_raw_fd).ok_or_else(|| self.error(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    fn error(&self, source: io::Error) -> Error {
+        Error::Guard { program: self.program.clone(), source }
+    }
+
+    fn group_started(&mut self, group: Pid) {
+        self.groups.insert(group);
+    }
+
+    fn group_ended(&mut self, group: Pid) {
+        self.groups.remove(&group);
+        self.tell(Message::GroupEnded(group));
     }
 
     fn watch(&mut self, folder: &Path) {
         let by = self.watched.entry(folder.to_owned()).or_default();
         *by += 1;
         if *by == 1 {
-            self.tell(Word::Watch, folder);
+            self.tell(Message::Watch(folder));
         }
     }
 
@@ -216,14 +305,18 @@ impl Guard {
         *by -= 1;
         if *by == 0 {
             self.watched.remove(folder);
-            self.tell(Word::Forget, folder);
+            self.tell(Message::Forget(folder));
         }
     }
 
     /// One that is not there is told when it starts. It reads at once, so nobody waits here.
-    fn tell(&mut self, word: Word, folder: &Path) {
+    fn tell(&mut self, message: Message<'_>) {
+        self.write(&message.encode());
+    }
+
+    fn write(&mut self, said: &[u8]) {
         if let Some(stdin) = self.running.as_mut().and_then(|running| running.stdin.as_mut()) {
-            drop(stdin.write_all(&guard::tell(word, folder)));
+            drop(stdin.write_all(said));
         }
     }
 
@@ -236,7 +329,7 @@ impl Guard {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that starts programs")]
-fn agent_command(launch: &Launch, instance: &Instance) -> Command {
+fn agent_command(launch: &Launch, instance: &Instance, role: AsAgent) -> Command {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.args)
@@ -249,7 +342,7 @@ fn agent_command(launch: &Launch, instance: &Instance) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    prepare(&mut command, Role::Agent { daemon: getpid() });
+    prepare(&mut command, Role::Agent(role));
     command
 }
 

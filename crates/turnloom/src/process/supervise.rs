@@ -14,6 +14,7 @@ use tokio::process::ChildStderr;
 use turnloom_core::id::SessionId;
 
 use super::agent::{Exit, Stop, Supervision};
+use super::cgroup::Cgroup;
 use super::spawn::Spawner;
 use super::tail::Tail;
 
@@ -75,6 +76,7 @@ pub(super) struct Supervisor {
     pub(super) program: Program,
     pub(super) stderr: ChildStderr,
     pub(super) session: SessionId,
+    pub(super) cgroup: Option<Cgroup>,
     pub(super) supervision: Supervision,
     pub(super) alive: Alive,
     /// Held until the end: the program dies with the thread that started it, and the thread ends with the last of these.
@@ -90,7 +92,7 @@ impl Supervisor {
         loop {
             tokio::select! {
                 _ = self.program.ended.readable() => break,
-                wish = self.supervision.wish(), if !killed => match wish {
+                requested = self.supervision.requested(), if !killed => match requested {
                     Stop::No => {}
                     Stop::Terminate => self.program.signal(Signal::TERM),
                     Stop::Kill => {
@@ -107,7 +109,8 @@ impl Supervisor {
         }
         // The program has ended but is not reaped, so the name of its group cannot have gone to another one yet.
         self.program.signal(Signal::KILL);
-        self.spawner.sweeper().sweep(self.session).await;
+        self.spawner.sweeper().sweep(self.session, self.cgroup).await;
+        self.spawner.group_ended(self.program.pid).await;
         // All who could write are gone, so what they wrote is there. A stranger who holds the pipe is not waited for.
         while stderr_open && let Some(Ok(1..)) = self.stderr.read_buf(&mut buffer).now_or_never() {
             tail.push(&buffer);

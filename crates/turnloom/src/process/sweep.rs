@@ -1,7 +1,8 @@
 //! Finding processes by the cookies in their environment, and ending them.
 //!
-//! A process may leave its parent, its group and its session, but it keeps the environment it was started with. What is not here: groups,
-//! children, reaping. The cost is one look at each process of the machine, so many sessions are swept in one pass.
+//! A process may leave its parent, its group and its session, but it keeps the environment it was started with, unless it clears it. Where
+//! agents have control groups of their own, those are ended first. What is not here: process groups, children, reaping. The cost is one look
+//! at each process of the machine, so many sessions are swept in one pass.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_si
 use tokio::sync::{mpsc, oneshot};
 use turnloom_core::id::SessionId;
 
+use super::cgroup::{self, Cgroup};
 use super::{DAEMON_COOKIE, Instance, SESSION_COOKIE};
 
 /// Between two passes: what was killed needs a moment to go, and a process in the middle of `exec` shows no environment.
@@ -37,7 +39,16 @@ pub enum Swept {
 ///
 /// This is the exact way to clear up after a crash, for a daemon that wrote down which run it was.
 pub fn sweep_daemon(instance: &Instance) -> Swept {
-    sweep(|cookies| cookies.daemon == Some(instance.as_str().as_bytes()))
+    let cgroup = cgroup::of_daemon(instance);
+    if let Some(folder) = &cgroup {
+        cgroup::kill(folder);
+        wait_until(|| cgroup::is_empty(folder));
+    }
+    let swept = sweep(|cookies| cookies.daemon == Some(instance.as_str().as_bytes()));
+    if let Some(folder) = &cgroup {
+        cgroup::remove(folder);
+    }
+    swept
 }
 
 /// Sweeps for agents that ended, on a thread of its own: those that end together share their passes.
@@ -49,6 +60,7 @@ pub(super) struct Sweeper {
 #[derive(Debug)]
 struct Request {
     session: SessionId,
+    cgroup: Option<Cgroup>,
     done: oneshot::Sender<()>,
 }
 
@@ -61,9 +73,9 @@ impl Sweeper {
     }
 
     /// Ends everything that this daemon started for a session.
-    pub(super) async fn sweep(&self, session: SessionId) {
+    pub(super) async fn sweep(&self, session: SessionId, cgroup: Option<Cgroup>) {
         let (done, answer) = oneshot::channel();
-        if self.requests.send(Request { session, done }).await.is_ok() {
+        if self.requests.send(Request { session, cgroup, done }).await.is_ok() {
             let _ = answer.await;
         }
     }
@@ -75,6 +87,9 @@ fn serve(instance: &Instance, mut queue: mpsc::Receiver<Request>) {
         while let Ok(next) = queue.try_recv() {
             requests.push(next);
         }
+        let cgroups = || requests.iter().filter_map(|request| request.cgroup.as_ref());
+        cgroups().for_each(Cgroup::kill);
+        wait_until(|| cgroups().all(Cgroup::is_empty));
         let sessions: HashSet<&[u8]> = requests.iter().map(|request| request.session.as_str().as_bytes()).collect();
         let swept = sweep(|cookies| {
             cookies.daemon == Some(instance.as_str().as_bytes())
@@ -83,9 +98,19 @@ fn serve(instance: &Instance, mut queue: mpsc::Receiver<Request>) {
         if let Swept::Left(processes) = swept {
             tracing::warn!(processes, "processes of ended agents are still there after SIGKILL");
         }
-        for request in requests {
-            let _ = request.done.send(());
+        for Request { cgroup, done, .. } in requests {
+            // Whoever hears that all is swept finds no group either.
+            drop(cgroup);
+            let _ = done.send(());
         }
+    }
+}
+
+/// What was killed needs a moment to go.
+fn wait_until(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() && start.elapsed() < LIMIT {
+        thread::sleep(PAUSE);
     }
 }
 
@@ -126,7 +151,7 @@ fn pass(wanted: &impl Fn(&Cookies<'_>) -> bool) -> usize {
     found
 }
 
-fn processes() -> impl Iterator<Item = Pid> {
+pub(super) fn processes() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
 }

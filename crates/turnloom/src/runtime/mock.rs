@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next, SETTINGS};
 use turnloom_core::runtime::{Capabilities, Opening, Setting};
 
-use super::{AgentInfo, Asking, Running, Runtime, Starting, Workshop, start_failure};
+use super::{AgentInfo, Asking, LaunchContext, Running, Runtime, Starting, start_failure};
 use crate::process::{Agent, Launch};
 
 /// It starts in a few milliseconds, so there is no reason to keep it.
@@ -27,7 +27,7 @@ impl Runtime for Mock {
         "mock"
     }
 
-    fn info<'a>(&'a self, _workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, _context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
         let info = AgentInfo {
             id: self.id().to_owned(),
             name: "Mock agent".to_owned(),
@@ -36,6 +36,8 @@ impl Runtime for Mock {
             capabilities: self.capabilities(),
             modes: self.modes(),
             settings: self.settings(),
+            params: self.params(),
+            commands: None,
             problem: None,
             fix: None,
         };
@@ -58,11 +60,11 @@ impl Runtime for Mock {
         IDLE_MS
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
         Box::pin(async move {
             let in_process = opening.params.get("in_process").and_then(serde_json::Value::as_bool) == Some(true);
             let agent = if in_process {
-                Agent::in_process(&workshop.tracker, workshop.max_line_bytes, |pipes| async move {
+                Agent::in_process(&context.tracker, context.max_line_bytes, |pipes| async move {
                     play(pipes.input, pipes.output, World::Daemon).await.into()
                 })
             } else {
@@ -72,9 +74,9 @@ impl Runtime for Mock {
                     cwd: opening.cwd.as_ref().map_or_else(std::env::temp_dir, PathBuf::from),
                     env: Vec::new(),
                     session: opening.session_id.clone(),
-                    line_limit: workshop.max_line_bytes,
+                    line_limit: context.max_line_bytes,
                 };
-                workshop.spawner.spawn(launch).await.map_err(|error| start_failure(self.id(), &error))?
+                context.spawner.spawn(launch).await.map_err(|error| start_failure(self.id(), &error))?
             };
             Ok(Running { agent, protocol: Box::new(MockProtocol::default()), held: None })
         })

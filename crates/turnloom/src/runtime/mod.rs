@@ -3,6 +3,7 @@
 
 pub mod claude;
 pub mod codex;
+mod instructions;
 pub mod mock;
 pub mod program;
 
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use turnloom_core::event::SlashCommand;
 use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, Setting, StartFailure};
 use turnloom_core::time::Timestamp;
 
@@ -40,7 +42,7 @@ pub type Starting<'a> = Asking<'a, Result<Running, StartFailure>>;
 
 /// What agents are started with.
 #[derive(Debug, Clone)]
-pub struct Workshop {
+pub struct LaunchContext {
     pub spawner: Spawner,
     pub tracker: TaskTracker,
     pub max_line_bytes: usize,
@@ -52,7 +54,7 @@ pub struct Workshop {
 pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn id(&self) -> &'static str;
 
-    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo>;
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo>;
 
     fn capabilities(&self) -> Capabilities;
 
@@ -62,7 +64,24 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     }
 
     /// Parameters of a session that only this runtime understands.
-    fn own_params(&self) -> &'static [&'static str];
+    fn own_params(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Those of them of which it is known what they take.
+    fn params(&self) -> &'static [Setting] {
+        self.settings()
+    }
+
+    /// Whether what this runtime makes of parameters is no deeper than a value may be (`turnloom_core::nesting`).
+    fn params_fit(&self, _params: &serde_json::Map<String, serde_json::Value>) -> bool {
+        true
+    }
+
+    /// Says why a session with these parameters may not have a mode that others may have.
+    fn may_have_mode(&self, _mode: &str, _params: &serde_json::Value) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Which of them may be changed later.
     fn settings(&self) -> &'static [Setting] {
@@ -72,34 +91,34 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     /// How long an agent without work is kept.
     fn idle_ms(&self) -> i64;
 
-    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a>;
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a>;
 
     /// The conversations the agent has stored for a directory, newest first.
     fn conversations<'a>(
         &'a self,
         _cwd: &'a Path,
-        _workshop: &'a Workshop,
+        _context: &'a LaunchContext,
     ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
 
     /// What was said in one of them.
-    fn history<'a>(&'a self, _id: &'a str, _workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(&'a self, _id: &'a str, _context: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
 
-    /// Whether the agent has names and a place for old ones in its own list, and wants to be [told](Self::tell).
+    /// Whether the agent has names and a place for old ones in its own list, and wants to be [told](Self::push).
     fn mirrors(&self) -> bool {
         false
     }
 
     /// Tells the agent what has become of a session with one of its conversations.
-    fn tell<'a>(
+    fn push<'a>(
         &'a self,
         _id: &'a str,
         _params: &'a serde_json::Value,
-        _news: &'a News,
-        _workshop: &'a Workshop,
+        _update: &'a MirrorUpdate,
+        _context: &'a LaunchContext,
     ) -> Asking<'a, Result<(), AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
@@ -107,7 +126,7 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
 
 /// What has become of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum MirrorUpdate {
     Renamed(String),
     Archived,
     Unarchived,
@@ -159,6 +178,12 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Option<Vec<Setting>>")]
     pub settings: &'static [Setting],
+    /// What a session may be created with, besides what every runtime takes.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<Setting>>")]
+    pub params: &'static [Setting],
+    /// What a message that begins with a slash may call, as an agent of this runtime told it last.
+    pub commands: Option<Vec<SlashCommand>>,
     /// What keeps it from working.
     pub problem: Option<String>,
     /// What to do about it.

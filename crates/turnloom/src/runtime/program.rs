@@ -6,18 +6,19 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::StartFailure;
 
-use super::Workshop;
+use super::LaunchContext;
+use crate::private;
 use crate::process::{Launch, Line};
+use crate::sync::Locked;
 
 /// How long a program may take to say its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -140,36 +141,41 @@ fn is_executable(path: &Path) -> bool {
 
 /// The versions of programs, asked once for each file that is there.
 #[derive(Debug, Default)]
-pub struct Versions(Mutex<BTreeMap<PathBuf, (Option<SystemTime>, String)>>);
+pub struct Versions(Locked<BTreeMap<PathBuf, (Option<SystemTime>, String)>>);
 
 impl Versions {
     /// What the program answers to `--version`, or what it said instead.
-    pub async fn of(&self, program: &Path, environment: Environment, workshop: &Workshop) -> Result<String, String> {
+    pub async fn of(
+        &self,
+        program: &Path,
+        environment: Environment,
+        context: &LaunchContext,
+    ) -> Result<String, String> {
         let changed = program.metadata().and_then(|metadata| metadata.modified()).ok();
         let known = self.lock().get(program).filter(|(at, _)| *at == changed).map(|(_, version)| version.clone());
         if let Some(version) = known {
             return Ok(version);
         }
-        let version = ask_version(program, environment, workshop).await?;
+        let version = ask_version(program, environment, context).await?;
         self.lock().insert(program.to_owned(), (changed, version.clone()));
         Ok(version)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<PathBuf, (Option<SystemTime>, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
-async fn ask_version(program: &Path, environment: Environment, workshop: &Workshop) -> Result<String, String> {
+async fn ask_version(program: &Path, environment: Environment, context: &LaunchContext) -> Result<String, String> {
     let launch = Launch {
         program: program.to_owned(),
         args: vec!["--version".into()],
         cwd: std::env::temp_dir(),
         env: environment.into_vec(),
-        session: SessionId::trusted(format!("version-{}", uuid::Uuid::now_v7())),
+        session: SessionId::trusted(format!("version-{}", uuid::Uuid::new_v4())),
         line_limit: 4096,
     };
-    let mut agent = workshop.spawner.spawn(launch).await.map_err(|error| error.to_string())?;
+    let mut agent = context.spawner.spawn(launch).await.map_err(|error| error.to_string())?;
     let mut said = Vec::new();
     let reading = async {
         let mut lines = Vec::new();
@@ -207,7 +213,7 @@ impl Wanted {
         config: &ProgramConfig,
         versions: &Versions,
         environment: &Environment,
-        workshop: &Workshop,
+        context: &LaunchContext,
     ) -> Result<(PathBuf, String), StartFailure> {
         let Wanted { name, oldest, install, update } = *self;
         let failure = |message: String, code: &str, fix: &str| StartFailure {
@@ -222,7 +228,7 @@ impl Wanted {
             };
             return Err(failure(message, "agent_not_found", install));
         };
-        let version = versions.of(&program, environment.clone(), workshop).await.map_err(|error| {
+        let version = versions.of(&program, environment.clone(), context).await.map_err(|error| {
             failure(format!("{} does not run: {error}", program.display()), "agent_not_executable", install)
         })?;
         match version_numbers(&version) {
@@ -254,12 +260,17 @@ pub struct ConversationLock(#[expect(dead_code, reason = "held, not read: the lo
 impl ConversationLock {
     /// Nothing, when another process of this user has the conversation open.
     pub fn take(runtime: &str, conversation: &str) -> std::io::Result<Option<Self>> {
+        // One place for all daemons of this user, whatever data they have.
         let user = rustix::process::getuid().as_raw();
-        let folder = std::env::temp_dir().join(format!("turnloom-{user}"));
-        std::fs::create_dir_all(&folder)?;
+        Self::take_in(&std::env::temp_dir().join(format!("turnloom-{user}")), runtime, conversation)
+    }
+
+    fn take_in(folder: &Path, runtime: &str, conversation: &str) -> std::io::Result<Option<Self>> {
+        let folder = private::folder(folder)?;
         let safe: String =
             conversation.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-        let file = File::create(folder.join(format!("{runtime}-{safe}.lock")))?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(folder, format!("{runtime}-{safe}.lock"), flags, Mode::RUSR | Mode::WUSR)?);
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -268,7 +279,36 @@ impl ConversationLock {
     }
 }
 
+/// The folder that agents take for the project: the nearest one, from the working directory up, that has something called `.git`.
+pub fn project_of(cwd: &Path) -> Option<&Path> {
+    cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+}
+
 /// Where an agent works when its session does not say.
 pub fn default_directory() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::ConversationLock;
+
+    #[test]
+    fn a_lock_is_in_a_folder_of_ours_and_destroys_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, precious) = (place.path().join("locks"), place.path().join("precious"));
+        fs::write(&precious, "kept").unwrap();
+        let held = ConversationLock::take_in(&folder, "claude", "a/b").unwrap();
+        assert!(held.is_some() && ConversationLock::take_in(&folder, "claude", "a/b").unwrap().is_none());
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        // A link that somebody put there is not followed, and neither is one in the place of the folder.
+        symlink(&precious, folder.join("claude-linked.lock")).unwrap();
+        assert!(ConversationLock::take_in(&folder, "claude", "linked").is_err());
+        symlink(&folder, place.path().join("elsewhere")).unwrap();
+        assert!(ConversationLock::take_in(&place.path().join("elsewhere"), "claude", "c").is_err());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+    }
 }

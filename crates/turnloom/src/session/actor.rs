@@ -10,9 +10,10 @@ use turnloom_core::runtime::{self, Opening, Order, Protocol};
 use turnloom_core::session::{Effect, Input, Machine, Output, ReplyTo};
 use turnloom_core::time::Timestamp;
 
-use super::create::PAGE;
-use super::{Answer, Error, Request, Sessions, now};
-use crate::log::{self, Append, BlobRange, Epoch, Log, ReadRange, SessionRow, Sync, Tail};
+use super::clock::Clock;
+use super::state::Saved;
+use super::{Answer, Error, Request, Sessions, kept};
+use crate::log::{Append, BlobRange, Durability, Epoch, Log, SessionRow, Tail};
 use crate::process::{self, Line};
 use crate::roles;
 use crate::runtime::{Running, describe};
@@ -42,11 +43,15 @@ impl Actor {
                     agent.process.handle.kill();
                     agent.process.handle.wait().await;
                 }
+                if failure.is_none() {
+                    session.save_at_rest().await;
+                }
                 failure
             }
             Err(error) => Some(error),
         };
         if let Some(error) = &failure {
+            sessions.note_damage(error);
             tracing::error!(session = %id, %error, "the session cannot go on");
         }
         // Off the list first: whoever knocks from here on wakes a new actor. Who knocked before is sent there.
@@ -54,8 +59,7 @@ impl Actor {
         requests.close();
         while let Some(Request { command, answer }) = requests.recv().await {
             let answered = match &failure {
-                Some(Error::Log(error)) => answer.send(Answer::Failed(error.clone())),
-                Some(_) => answer.send(Answer::Failed(log::Error::Closed)),
+                Some(error) => answer.send(Answer::Failed(error.clone())),
                 None => answer.send(Answer::NotTaken(command)),
             };
             drop(answered);
@@ -68,7 +72,10 @@ struct Session {
     sessions: Sessions,
     id: SessionId,
     machine: Machine,
+    clock: Clock,
     epoch: Epoch,
+    /// What is kept of the machine's state.
+    saved: Saved,
     /// Keeps recent events in memory for whoever follows.
     _tail: Tail,
     agent: Option<RunningAgent>,
@@ -87,7 +94,7 @@ struct RunningAgent {
 
 /// What woke the session.
 enum Woken {
-    Wish(Request),
+    Command(Request),
     Nobody,
     Lines(usize),
     Written(Result<(), process::Error>),
@@ -101,26 +108,16 @@ impl Session {
     async fn load(sessions: Sessions, row: SessionRow) -> Result<Self, Error> {
         let id = row.id.clone();
         let claim = sessions.log().claim(&id).await?;
-        let mut state = turnloom_core::session::State::default();
-        let mut after = Seq::ZERO;
-        while after < claim.head {
-            let page = sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            for record in &page {
-                match record.decode() {
-                    Ok(envelope) => state.apply(&envelope),
-                    Err(error) => return Err(Error::Invalid(format!("event {} is unreadable: {error}", record.seq))),
-                }
-            }
-        }
+        let (state, saved) = sessions.load_state(&id, claim.head).await?;
         let machine = sessions.machine(id.clone(), &row.runtime, row.params, state)?;
         let tail = sessions.log().hold(&id);
         let mut session = Self {
             sessions,
             id,
             machine,
+            clock: Clock::start(),
             epoch: claim.epoch,
+            saved,
             _tail: tail,
             agent: None,
             waiting: std::collections::HashMap::new(),
@@ -128,7 +125,8 @@ impl Session {
             turn_started: None,
         };
         let mut out = Output::default();
-        session.machine.recover(now(), &mut out);
+        let at = session.now();
+        session.machine.recover(at, &mut out);
         session.carry_out(out).await?;
         Ok(session)
     }
@@ -143,19 +141,19 @@ impl Session {
             {
                 return Ok(());
             }
-            let deadline = self.machine.next_deadline();
+            let left = self.time_left();
             let woken = tokio::select! {
                 biased;
                 () = shutdown.cancelled(), if !self.machine.is_shutting_down() => Woken::Shutdown,
-                request = requests.recv() => request.map_or(Woken::Nobody, Woken::Wish),
+                request = requests.recv() => request.map_or(Woken::Nobody, Woken::Command),
                 woken = listen(&mut self.agent, &mut lines) => woken,
-                () = sleep_until(deadline) => Woken::Deadline,
+                () = sleep(left) => Woken::Deadline,
                 () = tokio::time::sleep(linger), if leaving => Woken::Idle,
             };
-            let at = now();
+            let at = self.now();
             let mut out = Output::default();
             match woken {
-                Woken::Wish(request) => self.wishes(request, requests, at, &mut out),
+                Woken::Command(request) => self.commands(request, requests, at, &mut out),
                 Woken::Lines(0) => {
                     if let Some(agent) = &mut self.agent {
                         agent.silent = true;
@@ -163,7 +161,7 @@ impl Session {
                 }
                 Woken::Lines(_) => {
                     self.sessions.0.taps.heard(&self.id, &lines);
-                    self.hear(lines.drain(..), at, &mut out);
+                    self.hear(lines.drain(..), at, &mut out).await;
                 }
                 Woken::Written(Ok(())) => {}
                 // Its exit says why, and it is on its way.
@@ -186,18 +184,32 @@ impl Session {
         }
     }
 
+    /// What the wall clock says. If it was set, deadlines stay as far away as they were.
+    fn now(&mut self) -> Timestamp {
+        let (at, set_by) = self.clock.look();
+        self.machine.clock_was_set(set_by);
+        at
+    }
+
+    /// How long it is until something is due.
+    fn time_left(&mut self) -> Option<Duration> {
+        let at = self.now();
+        let ms = self.machine.next_deadline()?.millis().saturating_sub(at.millis());
+        Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+
     /// Takes what waits, up to a bound: all of it shares one append.
-    fn wishes(&mut self, first: Request, requests: &mut mpsc::Receiver<Request>, at: Timestamp, out: &mut Output) {
+    fn commands(&mut self, first: Request, requests: &mut mpsc::Receiver<Request>, at: Timestamp, out: &mut Output) {
         let more = std::iter::from_fn(|| requests.try_recv().ok()).take(WISHES_PER_APPEND);
         for Request { command, answer } in std::iter::once(first).chain(more) {
             let reply_to = self.next_reply;
             self.next_reply += 1;
             self.waiting.insert(reply_to, answer);
-            self.machine.handle(Input::Wish { command, reply_to }, at, out);
+            self.machine.handle(Input::Command { command, reply_to }, at, out);
         }
     }
 
-    fn hear(&mut self, lines: impl Iterator<Item = Line>, at: Timestamp, out: &mut Output) {
+    async fn hear(&mut self, lines: impl Iterator<Item = Line>, at: Timestamp, out: &mut Output) {
         let Some(agent) = &mut self.agent else { return };
         let mut said = runtime::Output::default();
         for line in lines {
@@ -207,11 +219,11 @@ impl Session {
             };
             agent.protocol.line(line, &mut said);
         }
-        self.pass_on(said, at, out);
+        self.pass_on(said, at, out).await;
     }
 
     /// Moves what a protocol wants: bytes to the agent, reports to the machine.
-    fn pass_on(&mut self, said: runtime::Output, at: Timestamp, out: &mut Output) {
+    async fn pass_on(&mut self, said: runtime::Output, at: Timestamp, out: &mut Output) {
         if let Some(agent) = self.agent.as_mut().filter(|_| !said.bytes.is_empty()) {
             match agent.process.input.queue(&said.bytes) {
                 Ok(()) => self.sessions.0.taps.wrote(&self.id, &said.bytes),
@@ -221,7 +233,10 @@ impl Session {
                 }
             }
         }
+        // Whoever wants to stop the agent waits for all of these.
+        let deadline = tokio::time::Instant::now() + kept::PATIENCE;
         for report in said.reports {
+            let report = kept::whole(report, self.sessions.0.context.max_line_bytes, deadline).await;
             self.machine.handle(Input::Report(report), at, out);
         }
     }
@@ -248,24 +263,45 @@ impl Session {
         self.count(&out.facts);
         let summary = self.machine.state().summary();
         let came_to_rest = summary.turn.is_none()
-            && summary.queued == 0
+            && summary.queued == summary.held
             && out.facts.iter().any(|fact| matches!(fact.event, Event::Done(_)));
+        let durability = out.facts.iter().map(|fact| fact.event.durability()).max().unwrap_or(Durability::Grouped);
         let append = Append {
             session: self.id.clone(),
             epoch: self.epoch,
             expected_head,
-            records: out.facts.iter().map(Envelope::encode).collect(),
+            records: std::mem::take(&mut out.facts).into_iter().map(Envelope::into_record).collect(),
             blobs: std::mem::take(&mut out.blobs),
             summary,
             at,
-            sync: if out.facts.iter().any(must_be_synced) { Sync::Now } else { Sync::Lazy },
+            durability,
         };
         if came_to_rest {
             // Before anybody can see the end of the turn: whoever begins to listen after it means the next one.
             self.sessions.0.taps.idle(&self.id);
         }
-        self.sessions.log().append(append).await?;
+        let head = self.sessions.log().append(append).await?;
+        self.save_when_due(head);
+        self.sessions.0.slash_commands.heard(self.machine.runtime(), &out.facts);
         Ok(())
+    }
+
+    /// Nothing waits for it: what the agent says meanwhile is appended before it or after it.
+    fn save_when_due(&mut self, head: Seq) {
+        let state = self.machine.state();
+        // What is not in the log yet must not be kept beside it.
+        if self.saved.is_due(head) && state.head == head {
+            let (saved, saving) = self.sessions.save_state(&self.id, state);
+            self.saved = saved;
+            self.sessions.0.tracker.spawn(saving);
+        }
+    }
+
+    async fn save_at_rest(&mut self) {
+        let state = self.machine.state();
+        if self.saved.is_due_at_rest(state.head) {
+            self.sessions.save_state(&self.id, state).1.await;
+        }
     }
 
     fn count(&mut self, facts: &[Envelope]) {
@@ -300,7 +336,8 @@ impl Session {
                 if let Some(agent) = &mut self.agent {
                     agent.protocol.order(&order, &mut said);
                 }
-                self.pass_on(said, now(), after);
+                let at = self.now();
+                self.pass_on(said, at, after).await;
             }
             Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
             Effect::Kill => self.agent.iter().for_each(|agent| agent.process.handle.kill()),
@@ -322,7 +359,7 @@ impl Session {
         self.prepare_workspace(&opening);
         sessions.mirrored(&self.id).await;
         let started = match sessions.runtime(self.machine.runtime()) {
-            Ok(runtime) => runtime.start(&opening, &sessions.0.workshop).await,
+            Ok(runtime) => runtime.start(&opening, &sessions.0.context).await,
             Err(error) => {
                 Err(runtime::StartFailure { message: error.to_string(), code: "unknown_runtime".to_owned(), fix: None })
             }
@@ -332,9 +369,13 @@ impl Session {
                 let mut said = runtime::Output::default();
                 protocol.open(&opening, &mut said);
                 self.agent = Some(RunningAgent { process: agent, protocol, silent: false, _held: held });
-                self.pass_on(said, now(), after);
+                let at = self.now();
+                self.pass_on(said, at, after).await;
             }
-            Err(failure) => self.machine.handle(Input::StartFailed(failure), now(), after),
+            Err(failure) => {
+                let at = self.now();
+                self.machine.handle(Input::StartFailed(failure), at, after);
+            }
         }
     }
 }
@@ -360,6 +401,7 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         | Order::SetModel { .. }
         | Order::SetMode { .. }
         | Order::Compact { .. }
+        | Order::StopBackground { .. }
         | Order::Configure { .. }
         | Order::State { .. }
         | Order::Callback(_)
@@ -375,26 +417,9 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
     Ok(order)
 }
 
-async fn sleep_until(deadline: Option<Timestamp>) {
-    match deadline {
+async fn sleep(left: Option<Duration>) {
+    match left {
         None => std::future::pending().await,
-        Some(deadline) => {
-            let ms = deadline.millis().saturating_sub(now().millis());
-            tokio::time::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0))).await;
-        }
+        Some(left) => tokio::time::sleep(left).await,
     }
-}
-
-/// What people act on is on the disk before they see it, also where the rest is left to the operating system.
-fn must_be_synced(fact: &Envelope) -> bool {
-    matches!(
-        fact.event,
-        Event::Done(_)
-            | Event::PermissionRequest(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequest(_)
-            | Event::QuestionResolved(_)
-            | Event::Interrupt(_)
-            | Event::InterruptResolved(_)
-    )
 }

@@ -31,7 +31,7 @@ impl From<AdoptError> for Error {
 impl Sessions {
     /// The conversations that the agents of a runtime have stored for a directory, newest first.
     pub async fn conversations(&self, runtime: &str, cwd: &Path) -> Result<Vec<Conversation>, Error> {
-        Ok(self.runtime(runtime)?.conversations(cwd, self.workshop()).await?)
+        Ok(self.runtime(runtime)?.conversations(cwd, self.launch_context()).await?)
     }
 
     /// Creates a session that begins with what was said in a conversation, or finds the one that an earlier try of the same request made.
@@ -44,7 +44,7 @@ impl Sessions {
                 .then(|| (row.clone(), Created::Exists(Box::new(row.clone()))))
                 .ok_or(Error::Conflict(row.id));
         }
-        let history = self.runtime(&runtime)?.history(conversation, self.workshop()).await?;
+        let history = self.runtime(&runtime)?.history(conversation, self.launch_context()).await?;
         let mut params = given.clone();
         take_over(&mut params, history.conversation)?;
         params.insert(ADOPTED.to_owned(), conversation.into());

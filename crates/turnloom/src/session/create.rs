@@ -1,24 +1,28 @@
 //! New sessions: created, and forked from others.
 
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
 use serde_json::{Map, Value};
 use turnloom_core::client_tools;
 use turnloom_core::command::Refusal;
 use turnloom_core::event::{Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
-use turnloom_core::session::{Machine, Output, Setup, State};
+use turnloom_core::nesting;
+use turnloom_core::session::{Machine, Output, Setup, State, params_of_copy};
 
 use super::{Error, Sessions, now};
-use crate::log::{self, Created, ReadRange, SessionRow};
+use crate::log::{self, Created, SessionQuery, SessionRow};
 use crate::runtime::Runtime;
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] =
     &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title", client_tools::GIVEN];
 
-/// How much of a log is read at a time.
-pub(super) const PAGE: usize = 4_096;
+/// Forks of one title that are told apart; of more, some may be called the same.
+const MAX_FORK_TITLES: usize = 500;
 
-/// A wish for a session.
+/// A request to create a session.
 #[derive(Debug)]
 pub struct NewSession {
     pub id: Option<SessionId>,
@@ -26,7 +30,7 @@ pub struct NewSession {
     pub params: Map<String, Value>,
 }
 
-/// A wish for a copy of one.
+/// A request to fork a session.
 #[derive(Debug)]
 pub struct Fork {
     pub id: Option<SessionId>,
@@ -57,30 +61,58 @@ impl Sessions {
     /// Creates a session that begins with a copy of another's facts.
     pub async fn fork(&self, parent_id: &SessionId, fork: Fork) -> Result<SessionRow, Error> {
         let parent = self.row(parent_id).await?;
+        if let Some(why) = self.damage(&parent) {
+            return Err(Error::Damaged { id: parent_id.clone(), why });
+        }
         if !self.runtime(&parent.runtime)?.capabilities().fork {
             return Err(Refusal::Unsupported { what: "fork" }.into());
         }
         let at = now();
         let mut ids = IdSource::seeded(seed());
         let id = fork.id.unwrap_or_else(|| SessionId::fresh(&mut ids, at));
+        let _turn = self.0.copying.acquire().await;
         let facts = self.read_all(parent_id).await?;
-        let fork_point = fold(&facts)?.fork_point(fork.at_turn.as_ref()).ok_or_else(|| {
-            Error::Invalid(
-                "\"at_turn\" must name a turn of this session that has ended and was not rolled back".to_owned(),
-            )
-        })?;
-        let kept = facts.iter().take_while(|record| record.seq <= fork_point);
-        let copy: Vec<Record> =
-            kept.map(|record| readdress(record, &id)).collect::<Result<_, _>>().map_err(|error| unreadable(&error))?;
-        let mut machine = self.machine(id.clone(), &parent.runtime, parent.params.clone(), fold(&copy)?)?;
+        let (parent_name, fork_name) = (parent_id.clone(), id.clone());
+        // A long log takes its time, and others must not wait for it.
+        let copying = self
+            .0
+            .tracker
+            .spawn_blocking(move || copy(facts, (&parent_name, parent.head), &fork_name, fork.at_turn.as_ref()));
+        let copied = copying.await.map_err(|_| Error::ShuttingDown)?;
+        let (copy, state) = copied.inspect_err(|error| self.note_damage(error))?;
+        let params = params_of_copy(&parent.params, state.head);
+        let mut machine = self.machine(id.clone(), &parent.runtime, params.clone(), state)?;
         let mut out = Output::default();
-        machine.settle_fork(at, &mut out, parent_id.clone());
-        let created =
-            self.store_new(&machine, out, copy, &parent.runtime, &parent.params, Some(parent_id.clone())).await?;
+        let title = self.fork_title(&machine.state().summary().title).await?;
+        machine.settle_fork(at, &mut out, parent_id.clone(), title);
+        let created = self.store_new(&machine, out, copy, &parent.runtime, &params, Some(parent_id.clone())).await?;
         match created {
             Created::New => self.row(&id).await,
             Created::Exists(_) => Err(Error::Conflict(id)),
         }
+    }
+
+    /// A title that tells a fork from where it comes from, and from its other forks. None where there is none to begin with.
+    async fn fork_title(&self, title: &str) -> Result<Option<String>, Error> {
+        if title.is_empty() {
+            return Ok(None);
+        }
+        let base = without_number(title);
+        let query = |archived| SessionQuery {
+            archived,
+            runtime: None,
+            q: Some(format!("{base} (fork")),
+            limit: MAX_FORK_TITLES,
+            cursor: None,
+        };
+        let mut taken = self.log().sessions(query(false)).await?.sessions;
+        taken.extend(self.log().sessions(query(true)).await?.sessions);
+        let is_free = |title: &String| taken.iter().all(|row| row.summary.title != *title);
+        let numbered = (1..=taken.len() + 1).map(|number| match number {
+            1 => format!("{base} (fork)"),
+            number => format!("{base} (fork {number})"),
+        });
+        Ok(numbered.into_iter().find(is_free))
     }
 
     pub(super) async fn store_new(
@@ -104,7 +136,12 @@ impl Sessions {
             summary: machine.state().summary(),
             share_blobs_of,
         };
-        Ok(self.log().create(new).await?)
+        let id = new.id.clone();
+        let created = self.log().create(new).await?;
+        if created == Created::New {
+            self.save_first_state(&id, machine.state()).await;
+        }
+        Ok(created)
     }
 
     pub(super) fn machine(&self, id: SessionId, runtime: &str, params: Value, state: State) -> Result<Machine, Error> {
@@ -122,17 +159,12 @@ impl Sessions {
 
     pub(super) async fn read_all(&self, id: &SessionId) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
-        let mut after = Seq::ZERO;
-        loop {
-            let page = self.log().read(id, ReadRange::After { after, limit: PAGE }).await?;
-            let Some(last) = page.last() else { return Ok(records) };
-            after = last.seq;
-            let whole = page.len() == PAGE;
-            records.extend(page);
-            if !whole {
-                return Ok(records);
-            }
-        }
+        let take = |record| {
+            records.push(record);
+            ControlFlow::Continue(())
+        };
+        self.log().scan(id, Seq::ZERO, Seq(u64::MAX), take).await?;
+        Ok(records)
     }
 
     /// Refuses a mode that the session's runtime does not have, and settings that it cannot change.
@@ -147,7 +179,7 @@ impl Sessions {
         }
         let row = self.row(id).await?;
         let runtime = self.runtime(&row.runtime)?;
-        mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode))?;
+        mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode, &row.params))?;
         let known = runtime.settings();
         // Of the tools the session itself says what it thinks.
         for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
@@ -163,11 +195,14 @@ impl Sessions {
     }
 
     pub(super) fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
-        let own = self.runtime(runtime)?.own_params();
-        if let Some(name) =
-            params.keys().find(|name| !COMMON_PARAMS.contains(&name.as_str()) && !own.contains(&name.as_str()))
-        {
-            let known = [COMMON_PARAMS, own].concat().join(", ");
+        let found = self.runtime(runtime)?;
+        if !params.values().all(|value| nesting::fits(value, nesting::MAX_DEPTH)) || !found.params_fit(params) {
+            return Err(Refusal::TooDeep.into());
+        }
+        let mut known = [COMMON_PARAMS, found.own_params()].concat();
+        known.extend(found.params().iter().map(|param| param.name).filter(|name| !found.own_params().contains(name)));
+        if let Some(name) = params.keys().find(|name| !known.contains(&name.as_str())) {
+            let known = known.join(", ");
             return Err(Error::Invalid(format!("unknown field `params.{name}`; {runtime} knows {known}")));
         }
         for name in ["cwd", "system_prompt", "model", "mode", "permission_mode", "title"] {
@@ -177,10 +212,10 @@ impl Sessions {
         }
         for name in ["mode", "permission_mode"] {
             if let Some(mode) = params.get(name).and_then(Value::as_str) {
-                check_mode(self.runtime(runtime)?, &format!("params.{name}"), mode)?;
+                check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
             }
         }
-        for setting in self.runtime(runtime)?.settings() {
+        for setting in found.params() {
             if let Some(value) = params.get(setting.name) {
                 setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
             }
@@ -202,7 +237,7 @@ impl Sessions {
 }
 
 /// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
-fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
+pub(super) fn check_known_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
     let known = runtime.modes();
     if known.is_empty() || known.contains(&mode) {
         return Ok(());
@@ -210,20 +245,85 @@ fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error
     Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
 }
 
-pub(super) fn fold(records: &[Record]) -> Result<State, Error> {
+/// Nor must somebody believe in a mode that a session with these parameters cannot have.
+fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
+    check_known_mode(runtime, name, mode)?;
+    runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
+}
+
+/// The facts that a fork begins with, and what they make of it.
+fn copy(
+    facts: Vec<Record>,
+    (parent, head): (&SessionId, Seq),
+    fork: &SessionId,
+    at_turn: Option<&TurnId>,
+) -> Result<(Vec<Record>, State), Error> {
     let mut state = State::default();
+    fold(&mut state, parent, &facts)?;
+    // It may have grown since, but not shrunk.
+    reaches(&state, parent, head.max(state.head))?;
+    let fork_point = state.fork_point(at_turn).ok_or_else(|| {
+        Error::Invalid("\"at_turn\" must name a turn of this session that has ended and was not rolled back".to_owned())
+    })?;
+    let kept = facts.into_iter().take_while(|record| record.seq <= fork_point);
+    let copy: Vec<Record> = kept
+        .map(|record| readdress(&record, fork).map_err(|error| unreadable(parent, &record, &error)))
+        .collect::<Result<_, _>>()?;
+    let mut state = State::default();
+    fold(&mut state, fork, &copy)?;
+    Ok((copy, state))
+}
+
+/// Folds stored records. A log with a hole in it is nothing to go on from.
+pub(crate) fn fold(state: &mut State, id: &SessionId, records: &[Record]) -> Result<(), Error> {
     for record in records {
-        state.apply(&record.decode().map_err(|error| unreadable(&error))?);
+        let expected = state.head.next();
+        if record.seq != expected {
+            return Err(lost(id, expected));
+        }
+        let envelope = record.decode().map_err(|error| unreadable(id, record, &error))?;
+        if record.is_unreadable() {
+            let found = envelope.event.data();
+            return Err(unreadable(id, record, &found.get("error").and_then(Value::as_str).unwrap_or_default()));
+        }
+        if envelope.seq != expected {
+            return Err(unreadable(id, record, &format!("it calls itself event {}", envelope.seq)));
+        }
+        state.apply(&envelope);
     }
-    Ok(state)
+    Ok(())
 }
 
-fn unreadable(error: &turnloom_core::event::Error) -> Error {
-    Error::Invalid(format!("the log holds something unreadable: {error}"))
+/// Makes sure that a log that was folded ends where it should.
+pub(super) fn reaches(state: &State, id: &SessionId, head: Seq) -> Result<(), Error> {
+    match state.head.cmp(&head) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(lost(id, state.head.next())),
+        Ordering::Greater => {
+            Err(Error::Damaged { id: id.clone(), why: format!("it should end with event {head}, and goes on") })
+        }
+    }
 }
 
-/// Randomness for ids, from the operating system by way of a version 7 id.
+fn lost(id: &SessionId, seq: Seq) -> Error {
+    Error::Damaged { id: id.clone(), why: format!("event {seq} is missing") }
+}
+
+fn unreadable(id: &SessionId, record: &Record, error: &dyn std::fmt::Display) -> Error {
+    Error::Damaged { id: id.clone(), why: format!("event {} cannot be read: {error}", record.seq) }
+}
+
+/// Randomness for ids, from the operating system by way of a random id.
 pub(super) fn seed() -> u64 {
-    let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
+    let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high.rotate_left(32) ^ low
+}
+
+/// A title without what an earlier fork added to it.
+fn without_number(title: &str) -> &str {
+    let marked = title.rsplit_once(" (fork").filter(|(_, mark)| {
+        let number = mark.strip_suffix(')').map(str::trim_start);
+        number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+    });
+    marked.map_or(title, |(base, _)| base)
 }

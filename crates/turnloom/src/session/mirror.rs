@@ -3,26 +3,28 @@
 //! again; whether it has followed is told in the daemon's log only.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use turnloom_core::command::Wish;
+use turnloom_core::command::Command;
 use turnloom_core::id::SessionId;
+use turnloom_core::session::needs_consent;
 
 use super::{Error, Sessions};
-use crate::runtime::News;
+use crate::runtime::MirrorUpdate;
+use crate::sync::Locked;
 
 /// How long it is waited for an agent that is still working, and for one that is told.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-impl News {
-    pub(super) fn of(wish: &Wish) -> Option<Self> {
-        match wish {
-            Wish::Archive => Some(News::Archived),
-            Wish::Unarchive => Some(News::Unarchived),
-            Wish::Update(update) => update.title.clone().map(News::Renamed),
+impl MirrorUpdate {
+    pub(super) fn of(command: &Command) -> Option<Self> {
+        match command {
+            Command::Archive => Some(MirrorUpdate::Archived),
+            Command::Unarchive => Some(MirrorUpdate::Unarchived),
+            Command::Update(update) => update.title.clone().map(MirrorUpdate::Renamed),
             _ => None,
         }
     }
@@ -30,42 +32,42 @@ impl News {
 
 /// What agents were not told yet.
 #[derive(Debug, Default)]
-pub(super) struct Mirrors(Mutex<HashMap<SessionId, Untold>>);
+pub(super) struct Mirrors(Locked<HashMap<SessionId, PendingUpdates>>);
 
 /// Of one session, in the order in which it happened. It is there as long as somebody is telling it.
 #[derive(Debug, Default)]
-struct Untold {
-    news: VecDeque<News>,
+struct PendingUpdates {
+    updates: VecDeque<MirrorUpdate>,
     more: Arc<Notify>,
     told: CancellationToken,
 }
 
 impl Mirrors {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Untold>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, PendingUpdates>> {
+        self.0.lock()
     }
 
     /// True, if nobody is telling this session's agent anything yet.
-    fn add(&self, id: &SessionId, news: News) -> bool {
+    fn add(&self, id: &SessionId, update: MirrorUpdate) -> bool {
         let mut mirrors = self.lock();
         let is_new = !mirrors.contains_key(id);
-        let untold = mirrors.entry(id.clone()).or_default();
-        // Only the newest name, and where it is in the end, is news.
-        let names = |news: &News| matches!(news, News::Renamed(_));
-        untold.news.retain(|older| names(older) != names(&news));
-        untold.news.push_back(news);
-        untold.more.notify_waiters();
+        let pending = mirrors.entry(id.clone()).or_default();
+        // Only the newest name, and whether it is archived in the end, matter.
+        let names = |update: &MirrorUpdate| matches!(update, MirrorUpdate::Renamed(_));
+        pending.updates.retain(|older| names(older) != names(&update));
+        pending.updates.push_back(update);
+        pending.more.notify_waiters();
         is_new
     }
 
     /// What has to be told next. After the last, everybody who waits for that goes on.
-    fn next(&self, id: &SessionId) -> Option<News> {
+    fn next(&self, id: &SessionId) -> Option<MirrorUpdate> {
         let mut mirrors = self.lock();
-        let next = mirrors.get_mut(id)?.news.pop_front();
+        let next = mirrors.get_mut(id)?.updates.pop_front();
         if next.is_none()
-            && let Some(untold) = mirrors.remove(id)
+            && let Some(pending) = mirrors.remove(id)
         {
-            untold.told.cancel();
+            pending.told.cancel();
         }
         next
     }
@@ -73,11 +75,11 @@ impl Mirrors {
     /// Comes back when the session is taken out again.
     async fn unarchived(&self, id: &SessionId) {
         loop {
-            let Some(more) = self.lock().get(id).map(|untold| untold.more.clone()) else { return };
+            let Some(more) = self.lock().get(id).map(|pending| pending.more.clone()) else { return };
             let more = more.notified();
             tokio::pin!(more);
             more.as_mut().enable();
-            if self.lock().get(id).is_none_or(|untold| untold.news.contains(&News::Unarchived)) {
+            if self.lock().get(id).is_none_or(|pending| pending.updates.contains(&MirrorUpdate::Unarchived)) {
                 return;
             }
             more.await;
@@ -85,7 +87,7 @@ impl Mirrors {
     }
 
     async fn told(&self, id: &SessionId) {
-        let told = self.lock().get(id).map(|untold| untold.told.clone());
+        let told = self.lock().get(id).map(|pending| pending.told.clone());
         if let Some(told) = told {
             told.cancelled().await;
         }
@@ -93,17 +95,17 @@ impl Mirrors {
 }
 
 impl Sessions {
-    pub(super) fn mirror(&self, id: &SessionId, news: News) {
-        if !self.0.mirrors.add(id, news) {
+    pub(super) fn mirror(&self, id: &SessionId, update: MirrorUpdate) {
+        if !self.0.mirrors.add(id, update) {
             return;
         }
         let (sessions, id) = (self.clone(), id.clone());
         self.0.tracker.spawn(async move {
-            while let Some(news) = sessions.0.mirrors.next(&id) {
-                match tokio::time::timeout(PATIENCE, sessions.tell(&id, &news)).await {
+            while let Some(update) = sessions.0.mirrors.next(&id) {
+                match tokio::time::timeout(PATIENCE, sessions.push_to_agent(&id, &update)).await {
                     Ok(Ok(())) => {}
-                    Ok(Err(error)) => tracing::debug!(session = %id, ?news, %error, "the agent was not told"),
-                    Err(_) => tracing::debug!(session = %id, ?news, "the agent was not told in time"),
+                    Ok(Err(error)) => tracing::debug!(session = %id, ?update, %error, "the agent was not told"),
+                    Err(_) => tracing::debug!(session = %id, ?update, "the agent was not told in time"),
                 }
             }
         });
@@ -114,20 +116,24 @@ impl Sessions {
         drop(tokio::time::timeout(PATIENCE, self.0.mirrors.told(id)).await);
     }
 
-    async fn tell(&self, id: &SessionId, news: &News) -> Result<(), Error> {
+    async fn push_to_agent(&self, id: &SessionId, update: &MirrorUpdate) -> Result<(), Error> {
         let row = self.row(id).await?;
         let runtime = self.runtime(&row.runtime)?;
         let Some(conversation) = row.summary.provider_session_id.as_deref().filter(|_| runtime.mirrors()) else {
             return Ok(());
         };
+        if needs_consent(&row.params, row.summary.agreed_at) {
+            // The conversation is what a file says, and to tell its agent would be to run it.
+            return Ok(());
+        }
         let actor = self.lock().get(id).cloned();
-        if let (News::Archived, Some(actor)) = (news, actor) {
+        if let (MirrorUpdate::Archived, Some(actor)) = (update, actor) {
             // What is open cannot be put away. An archived session leaves as soon as its agent has ended.
             tokio::select! {
                 () = actor.closed() => {}
                 () = self.0.mirrors.unarchived(id) => return Ok(()),
             }
         }
-        Ok(runtime.tell(conversation, &row.params, news, self.workshop()).await?)
+        Ok(runtime.push(conversation, &row.params, update, self.launch_context()).await?)
     }
 }

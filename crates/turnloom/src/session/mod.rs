@@ -3,29 +3,37 @@
 
 mod actor;
 mod adopt;
+mod clock;
 mod create;
+mod import;
+mod kept;
 mod mirror;
+mod slash_commands;
+mod state;
 mod wire;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc::error::SendTimeoutError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use turnloom_core::command::{Command, Refusal, Reply};
+use turnloom_core::command::{ClientCommand, Refusal, Reply};
 use turnloom_core::id::SessionId;
 use turnloom_core::time::Timestamp;
 
+pub(crate) use self::create::fold;
 pub use self::create::{Fork, NewSession};
+pub use self::state::STATE;
 pub use self::wire::{FellBehind, Until, Wire};
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
-use crate::runtime::{News, Runtimes, Workshop};
+use crate::runtime::{LaunchContext, MirrorUpdate, Runtimes};
+use crate::sync::Locked;
 
 /// Wishes that may lie before one session. Whoever comes while there is no room waits outside, in order.
 const MAX_WAITING_WISHES: usize = 64;
@@ -33,11 +41,14 @@ const MAX_WAITING_WISHES: usize = 64;
 /// How long they wait there: a crowd that comes back after a cut is served, a session that does not get on says so.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the end of the daemon waits after agents should have ended: for what is being copied or read from a file, say.
+const SHUT_DOWN: Duration = Duration::from_secs(20);
+
 /// Sessions that go to rest before freed memory is given back, while others are awake.
 const DEPARTURES_PER_TIDYING: usize = 256;
 
 /// Why something could not be done with a session.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -45,6 +56,10 @@ pub enum Error {
     Log(#[from] log::Error),
     #[error("there is no runtime {name:?}; there are {}", known.join(", "))]
     UnknownRuntime { name: String, known: Vec<String> },
+    #[error("session {id} is damaged: {why}; it can be read as far as that goes, and removed with ?purge=true")]
+    Damaged { id: SessionId, why: String },
+    #[error("{0}")]
+    BrokenFile(String),
     #[error("session {0} exists and was created differently; choose another session_id")]
     Conflict(SessionId),
     #[error("there is no conversation {0:?}; `turnloom adopt RUNTIME` lists what there is")]
@@ -67,10 +82,15 @@ pub struct Sessions(Arc<Inner>);
 struct Inner {
     log: Log,
     runtimes: Runtimes,
-    workshop: Workshop,
+    context: LaunchContext,
     config: Config,
     metrics: Arc<Metrics>,
-    awake: Mutex<HashMap<SessionId, mpsc::Sender<Request>>>,
+    awake: Locked<HashMap<SessionId, mpsc::Sender<Request>>>,
+    /// Those that could not be loaded, and why.
+    damaged: Locked<HashMap<SessionId, String>>,
+    /// One at a time is copied or imported: each holds a whole log in memory.
+    copying: Semaphore,
+    slash_commands: slash_commands::SlashCommands,
     mirrors: mirror::Mirrors,
     taps: wire::Taps,
     /// How many have gone to rest; see [`Sessions::left`].
@@ -79,10 +99,10 @@ struct Inner {
     shutdown: CancellationToken,
 }
 
-/// A wish on its way to an actor.
+/// A command on its way to an actor.
 #[derive(Debug)]
 struct Request {
-    command: Command,
+    command: ClientCommand,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -90,20 +110,23 @@ struct Request {
 enum Answer {
     Outcome(Result<Reply, Refusal>),
     /// The actor was leaving and did nothing with it.
-    NotTaken(Command),
+    NotTaken(ClientCommand),
     /// The actor could not go on.
-    Failed(log::Error),
+    Failed(Error),
 }
 
 impl Sessions {
-    pub fn new(log: Log, runtimes: Runtimes, workshop: Workshop, config: Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(log: Log, runtimes: Runtimes, context: LaunchContext, config: Config, metrics: Arc<Metrics>) -> Self {
         Self(Arc::new(Inner {
             log,
             runtimes,
-            workshop,
+            context,
             config,
             metrics,
-            awake: Mutex::default(),
+            awake: Locked::default(),
+            damaged: Locked::default(),
+            copying: Semaphore::new(1),
+            slash_commands: slash_commands::SlashCommands::default(),
             mirrors: mirror::Mirrors::default(),
             taps: wire::Taps::default(),
             departures: AtomicUsize::new(0),
@@ -120,8 +143,8 @@ impl Sessions {
         &self.0.runtimes
     }
 
-    pub fn workshop(&self) -> &Workshop {
-        &self.0.workshop
+    pub fn launch_context(&self) -> &LaunchContext {
+        &self.0.context
     }
 
     pub fn awake(&self) -> usize {
@@ -133,27 +156,27 @@ impl Sessions {
         row.ok_or_else(|| log::Error::NotFound(id.clone()).into())
     }
 
-    /// Passes on a wish whose outcome nobody waits for.
-    pub fn wish_unheard(&self, id: SessionId, command: Command) {
+    /// Sends a command whose outcome nobody waits for.
+    pub fn execute_unattended(&self, id: SessionId, command: ClientCommand) {
         let sessions = self.clone();
         self.0.tracker.spawn(async move {
-            if let Err(error) = sessions.wish(&id, command).await {
-                tracing::debug!(session = %id, %error, "a wish that nobody waited for was not granted");
+            if let Err(error) = sessions.execute(&id, command).await {
+                tracing::debug!(session = %id, %error, "a command that nobody waited for was not granted");
             }
         });
     }
 
-    /// Grants or refuses a wish, waking the session if it rests. When this returns, the facts are durable.
-    pub async fn wish(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
-        let news = News::of(&command.wish);
+    /// Carries out or refuses a command, waking the session if it rests. When this returns, the facts are durable.
+    pub async fn execute(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
+        let update = MirrorUpdate::of(&command.command);
         let reply = self.grant(id, command).await?;
-        if let Some(news) = news {
-            self.mirror(id, news);
+        if let Some(update) = update {
+            self.mirror(id, update);
         }
         Ok(reply)
     }
 
-    async fn grant(&self, id: &SessionId, command: Command) -> Result<Reply, Error> {
+    async fn grant(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
         let mut command = command;
         loop {
             let actor = self.wake(id).await?;
@@ -171,7 +194,7 @@ impl Sessions {
             match outcome.await {
                 Ok(Answer::Outcome(outcome)) => return Ok(outcome?),
                 Ok(Answer::NotTaken(returned)) => command = returned,
-                Ok(Answer::Failed(error)) => return Err(error.into()),
+                Ok(Answer::Failed(error)) => return Err(error),
                 Err(_) => return Err(Error::ShuttingDown),
             }
         }
@@ -179,31 +202,45 @@ impl Sessions {
 
     /// Removes a session, its facts and its blobs, once it has come to rest.
     pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
-        self.grant(id, Command { by, wish: turnloom_core::command::Wish::Archive }).await?;
+        match self.grant(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
+            // What cannot be woken is at rest.
+            Ok(_) | Err(Error::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let actor = self.lock().get(id).cloned();
         if let Some(actor) = actor {
             // An archived session leaves as soon as its agent has ended.
             actor.closed().await;
         }
         self.0.log.delete(id).await?;
+        self.lock_damaged().remove(id);
         Ok(())
     }
 
     /// Settles what an earlier daemon left open, and goes on with what it had accepted.
     pub async fn recover(&self) -> Result<usize, Error> {
-        let unsettled = self.0.log.unsettled().await?;
-        for id in &unsettled {
-            self.wake(id).await?;
+        let mut settled = 0;
+        for id in self.0.log.unsettled().await? {
+            match self.wake(&id).await {
+                Ok(_) => settled += 1,
+                Err(Error::Log(error)) if !matches!(error, log::Error::NotFound(_)) => return Err(error.into()),
+                // One that cannot go on is no reason for the others not to.
+                Err(error) => tracing::warn!(session = %id, %error, "a session was left as it is"),
+            }
         }
-        Ok(unsettled.len())
+        Ok(settled)
     }
 
     /// Ends every session politely: turns are interrupted, agents end, everything is written.
     pub async fn shut_down(&self) {
         self.0.shutdown.cancel();
         self.0.tracker.close();
-        self.0.tracker.wait().await;
-        self.0.workshop.closing.cancel();
+        let config = &self.0.config;
+        let stopping = Duration::from_secs(u64::from(config.interrupt_seconds) + u64::from(config.terminate_seconds));
+        if tokio::time::timeout(stopping + SHUT_DOWN, self.0.tracker.wait()).await.is_err() {
+            tracing::warn!(tasks = self.0.tracker.len(), "the daemon ends in the middle of something");
+        }
+        self.0.context.closing.cancel();
     }
 
     async fn wake(&self, id: &SessionId) -> Result<mpsc::Sender<Request>, Error> {
@@ -214,7 +251,9 @@ impl Sessions {
             return Err(Error::ShuttingDown);
         }
         let row = self.row(id).await?;
-        self.runtime(&row.runtime)?;
+        if let Some(why) = self.damage(&row) {
+            return Err(Error::Damaged { id: id.clone(), why });
+        }
         let mut awake = self.lock();
         if let Some(actor) = awake.get(id) {
             return Ok(actor.clone());
@@ -224,6 +263,23 @@ impl Sessions {
         let actor = actor::Actor::new(self.clone(), row, requests);
         self.0.tracker.spawn(actor.run());
         Ok(sender)
+    }
+
+    /// What keeps a session from being woken, as far as that is known.
+    pub fn damage(&self, row: &SessionRow) -> Option<String> {
+        let stored = row.damaged.clone().or_else(|| self.lock_damaged().get(&row.id).cloned());
+        stored.or_else(|| self.runtime(&row.runtime).err().map(|unknown| unknown.to_string()))
+    }
+
+    /// Remembers that a session could not be loaded, if that is what happened.
+    fn note_damage(&self, error: &Error) {
+        if let Error::Damaged { id, why } = error {
+            self.lock_damaged().insert(id.clone(), why.clone());
+        }
+    }
+
+    fn lock_damaged(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, String>> {
+        self.0.damaged.lock()
     }
 
     fn runtime(&self, name: &str) -> Result<&dyn crate::runtime::Runtime, Error> {
@@ -256,7 +312,7 @@ impl Sessions {
 
     /// The map is never left half changed, so a panic elsewhere does not spoil it.
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, mpsc::Sender<Request>>> {
-        self.0.awake.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.awake.lock()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use turnloom_core::replay::Direction;
 
 use super::{Error, Sessions};
 use crate::process::Line;
+use crate::sync::Locked;
 
 /// What may wait for a listener: so many pieces (a batch of lines each), and so many bytes. A file on this machine is never so far behind.
 const WAITING_PIECES: usize = 1024;
@@ -40,7 +41,7 @@ pub struct FellBehind;
 pub(super) struct Taps {
     open: AtomicUsize,
     next: AtomicU64,
-    by_session: Mutex<HashMap<SessionId, Vec<Tap>>>,
+    by_session: Locked<HashMap<SessionId, Vec<Tap>>>,
 }
 
 #[derive(Debug)]
@@ -150,7 +151,7 @@ impl Taps {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<Tap>>> {
-        self.by_session.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_session.lock()
     }
 }
 

@@ -7,31 +7,278 @@ export interface components {
         Accepted: {
             accepted: boolean;
         };
+        /** @description The turns that run, in all sessions. */
+        ActiveTasks: {
+            tasks: components["schemas"]["Task"][];
+            /** @description Where the stream of tasks goes on. */
+            position: number;
+            timestamp: components["schemas"]["Timestamp"];
+        };
+        /**
+         * @description What a session is doing for the person who waits.
+         * @enum {string}
+         */
+        Activity: "accepted" | "starting" | "thinking" | "responding" | "tool" | "waiting" | "retrying" | "compacting" | "stopping";
+        /**
+         * ActivityData
+         * @description What a session is doing for the person who waits.
+         * @enum {string}
+         */
+        ActivityData: "accepted" | "starting" | "thinking" | "responding" | "tool" | "waiting" | "retrying" | "compacting" | "stopping";
+        /**
+         * @description What becomes of the queue when a turn is stopped.
+         * @enum {string}
+         */
+        AfterStop: "continue" | "hold";
+        /**
+         * AfterStopData
+         * @description What becomes of the queue when a turn is stopped.
+         * @enum {string}
+         */
+        AfterStopData: "continue" | "hold";
         /** @description What a client may know of a runtime. */
         AgentInfo: {
             id: string;
             name: string;
             installed: boolean;
-            version?: string | null;
+            version?: string;
             capabilities: components["schemas"]["Capabilities"];
             /** @description The modes that a session may have; any word, if they are not listed. */
-            modes?: string[] | null;
+            modes?: string[];
             /** @description What may be changed while a session lives, besides its model and mode. */
-            settings?: components["schemas"]["Setting"][] | null;
+            settings?: components["schemas"]["Setting"][];
+            /** @description What a session may be created with, besides what every runtime takes. */
+            params?: components["schemas"]["Setting"][];
+            /** @description What a message that begins with a slash may call, as an agent of this runtime told it last. */
+            commands?: components["schemas"]["SlashCommand"][];
             /** @description What keeps it from working. */
-            problem?: string | null;
+            problem?: string;
             /** @description What to do about it. */
-            fix?: string | null;
+            fix?: string;
+        };
+        /**
+         * AgentUnparsedData
+         * @description Something an agent said that its adapter could not read: kept and counted, never fatal, never silent.
+         */
+        AgentUnparsedData: {
+            location: string;
+            error: string;
+            /** @description The beginning of what it said. */
+            raw: string;
+            size?: number;
+            sha256?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * AgentUnparsedEvent
+         * @example {
+         *       "seq": 48,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "agent_unparsed",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "location": "stdout",
+         *         "error": "not JSON",
+         *         "raw": "?!"
+         *       }
+         *     }
+         */
+        AgentUnparsedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "agent_unparsed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["AgentUnparsedData"];
         };
         Agents: {
             agents: components["schemas"]["AgentInfo"][];
+            /** @description What keeps hold of what agents start. */
+            containment: components["schemas"]["Containment"];
         };
         Answers: {
             /** @description One list per question. */
             answers: string[][];
         };
+        ArtifactBlock: {
+            /** @enum {string} */
+            kind: "artifact";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            artifact_id?: string;
+            title: string;
+            media_type: string;
+            path?: string;
+            content?: string;
+            blob?: components["schemas"]["BlobRef"];
+            version?: number;
+            /** @description What the version is called. */
+            label?: string;
+        };
+        /** ArtifactCreatedData */
+        ArtifactCreatedData: {
+            artifact_id: string;
+            title: string;
+            media_type: string;
+            path?: string;
+            content?: string;
+            blob?: components["schemas"]["BlobRefData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ArtifactCreatedEvent
+         * @example {
+         *       "seq": 38,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "artifact_created",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "artifact_id": "report",
+         *         "title": "Report",
+         *         "media_type": "text/markdown",
+         *         "content": "# Report"
+         *       }
+         *     }
+         */
+        ArtifactCreatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "artifact_created";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ArtifactCreatedData"];
+        };
+        /** ArtifactRemovedData */
+        ArtifactRemovedData: {
+            artifact_id: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ArtifactRemovedEvent
+         * @example {
+         *       "seq": 41,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "artifact_removed",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "artifact_id": "report"
+         *       }
+         *     }
+         */
+        ArtifactRemovedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "artifact_removed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ArtifactRemovedData"];
+        };
+        /** ArtifactUpdatedData */
+        ArtifactUpdatedData: {
+            artifact_id: string;
+            title?: string;
+            content?: string;
+            blob?: components["schemas"]["BlobRefData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ArtifactUpdatedEvent
+         * @example {
+         *       "seq": 39,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "artifact_updated",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "artifact_id": "report",
+         *         "content": "# Report\n\nAll is well."
+         *       }
+         *     }
+         */
+        ArtifactUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "artifact_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ArtifactUpdatedData"];
+        };
+        /** ArtifactVersionData */
+        ArtifactVersionData: {
+            artifact_id: string;
+            version: number;
+            label?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ArtifactVersionEvent
+         * @example {
+         *       "seq": 40,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "artifact_version",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "artifact_id": "report",
+         *         "version": 2,
+         *         "label": "after review"
+         *       }
+         *     }
+         */
+        ArtifactVersionEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "artifact_version";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ArtifactVersionData"];
+        };
         /** @description Something that waits for a person. */
         AskId: string;
+        /**
+         * AskIdData
+         * @description Something that waits for a person.
+         */
+        AskIdData: string;
         /**
          * @description What kind of answer an ask takes.
          * @enum {string}
@@ -40,10 +287,150 @@ export interface components {
         Asks: {
             asks: components["schemas"]["SessionAsk"][];
         };
+        /** BackgroundEndedData */
+        BackgroundEndedData: {
+            background_id: components["schemas"]["BackgroundIdData"];
+            status: components["schemas"]["WorkStatusData"];
+            output?: string;
+            /** Format: int32 */
+            exit_code?: number;
+            blob?: components["schemas"]["BlobRefData"];
+            /** @description Why it ended, when it did not end by itself. */
+            reason?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * BackgroundEndedEvent
+         * @example {
+         *       "seq": 30,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "background_ended",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "background_id": "bg-1",
+         *         "status": "completed",
+         *         "output": "watched",
+         *         "exit_code": 0
+         *       }
+         *     }
+         */
+        BackgroundEndedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "background_ended";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["BackgroundEndedData"];
+        };
+        /** @description A command or an agent that outlives its turn. */
+        BackgroundId: string;
+        /**
+         * BackgroundIdData
+         * @description A command or an agent that outlives its turn.
+         */
+        BackgroundIdData: string;
+        /** @description What runs in the background. */
+        BackgroundKind: ("command" | "agent") | "tool" | "schedule";
+        /**
+         * BackgroundKindData
+         * @description What runs in the background.
+         */
+        BackgroundKindData: ("command" | "agent") | "tool" | "schedule";
+        /** BackgroundStartedData */
+        BackgroundStartedData: {
+            background_id: components["schemas"]["BackgroundIdData"];
+            kind: components["schemas"]["BackgroundKindData"];
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            label: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * BackgroundStartedEvent
+         * @example {
+         *       "seq": 29,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "background_started",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "background_id": "bg-1",
+         *         "kind": "command",
+         *         "tool_use_id": "t-3",
+         *         "label": "cargo watch"
+         *       }
+         *     }
+         */
+        BackgroundStartedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "background_started";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["BackgroundStartedData"];
+        };
+        /** @description The SHA-256 of the content, in hex. */
+        BlobId: string;
+        /**
+         * BlobIdData
+         * @description The SHA-256 of the content, in hex.
+         */
+        BlobIdData: string;
+        /** @description An address that shows a blob to whoever has it. */
+        BlobLink: {
+            /** @description Relative to the daemon's address. */
+            path: string;
+            /** @description After this many seconds it does not work any more. */
+            expires_in: number;
+        };
+        /** @description What an event says of content that is elsewhere. */
+        BlobRef: {
+            id: components["schemas"]["BlobId"];
+            /** @description In bytes. */
+            size: number;
+            media_type: string;
+            /** @description How it begins; empty when it is not text. */
+            head: string;
+            /** @description How it ends; empty when it is not text. */
+            tail: string;
+        };
+        /**
+         * BlobRefData
+         * @description What an event says of content that is elsewhere.
+         */
+        BlobRefData: {
+            id: components["schemas"]["BlobIdData"];
+            /** @description In bytes. */
+            size: number;
+            media_type: string;
+            /** @description How it begins; empty when it is not text. */
+            head: string;
+            /** @description How it ends; empty when it is not text. */
+            tail: string;
+        };
+        /**
+         * BlockIdData
+         * @description A stretch of text or thinking.
+         */
+        BlockIdData: string;
         Cancelled: {
             cancelled: boolean;
             /** @description The turn was dead. */
-            forced?: boolean | null;
+            forced?: boolean;
         };
         /** @description What an agent of one runtime can do. A call for something it cannot do is refused, so this must be true. */
         Capabilities: {
@@ -66,6 +453,8 @@ export interface components {
             plan: boolean;
             subagents: boolean;
             background: boolean;
+            /** @description Ends one thing that runs in the background, when told to. */
+            stop_background: boolean;
             /** @description Shows components, and hears what people do in them. */
             components: boolean;
             /** @description Shares a state with its clients, and hears of their changes. */
@@ -78,21 +467,288 @@ export interface components {
             /** @description Has conversations of its own on this machine that can become sessions. */
             adopt: boolean;
         };
+        /** @description A file that is different now. */
+        ChangedFile: {
+            /** @description From the session's folder, where it is inside. */
+            path: string;
+            kind: components["schemas"]["FileChange"];
+            added: number;
+            removed: number;
+            /** @description Whether `diff` is the one difference. Otherwise something else has changed the file in between, and the diffs stand one after the other. */
+            exact: boolean;
+            diff: string;
+        };
+        CompactionBlock: {
+            /** @enum {string} */
+            kind: "compaction";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            status: components["schemas"]["CompactionStatus"];
+            trigger: components["schemas"]["CompactionTrigger"];
+            removed?: number;
+            kept?: number;
+            tokens_before?: number;
+            tokens_after?: number;
+            reason?: components["schemas"]["CompactionReason"];
+            failed?: boolean;
+        };
+        /** CompactionEndData */
+        CompactionEndData: {
+            removed?: number;
+            kept?: number;
+            tokens_before?: number;
+            tokens_after?: number;
+            reason: components["schemas"]["CompactionReasonData"];
+            /** @description Compaction did not finish; the conversation goes on as it was. */
+            failed?: boolean;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * CompactionEndEvent
+         * @example {
+         *       "seq": 44,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "compaction_end",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "tokens_before": 180000,
+         *         "tokens_after": 20000,
+         *         "reason": "tokens"
+         *       }
+         *     }
+         */
+        CompactionEndEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "compaction_end";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["CompactionEndData"];
+        };
+        /**
+         * @description Why history was compacted.
+         * @enum {string}
+         */
+        CompactionReason: "tokens" | "count" | "summary" | "manual";
+        /**
+         * CompactionReasonData
+         * @description Why history was compacted.
+         * @enum {string}
+         */
+        CompactionReasonData: "tokens" | "count" | "summary" | "manual";
+        /** CompactionStartData */
+        CompactionStartData: {
+            trigger: components["schemas"]["CompactionTriggerData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * CompactionStartEvent
+         * @example {
+         *       "seq": 43,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "compaction_start",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "trigger": "auto"
+         *       }
+         *     }
+         */
+        CompactionStartEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "compaction_start";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["CompactionStartData"];
+        };
+        /**
+         * @description How far a compaction is.
+         * @enum {string}
+         */
+        CompactionStatus: "running" | "done" | "failed";
+        /**
+         * @description Who asked for a compaction.
+         * @enum {string}
+         */
+        CompactionTrigger: "manual" | "auto";
+        /**
+         * CompactionTriggerData
+         * @description Who asked for a compaction.
+         * @enum {string}
+         */
+        CompactionTriggerData: "manual" | "auto";
         ComponentAction: {
             /** @description What was pressed, in the component's own words. */
             action: string;
-            /**
-             * @description What goes with it.
-             * @default null
-             */
+            /** @description What goes with it. */
             payload?: unknown;
+        };
+        ComponentBlock: {
+            /** @enum {string} */
+            kind: "component";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["Surface"];
+            props?: unknown;
+        };
+        /** ComponentCallbackData */
+        ComponentCallbackData: {
+            component_id: string;
+            action: string;
+            payload: unknown;
+            by: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ComponentCallbackEvent
+         * @example {
+         *       "seq": 33,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "component_callback",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "component_id": "chart",
+         *         "action": "press",
+         *         "payload": {
+         *           "bar": 2
+         *         },
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        ComponentCallbackEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "component_callback";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ComponentCallbackData"];
+        };
+        /** ComponentRemoveData */
+        ComponentRemoveData: {
+            component_id: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ComponentRemoveEvent
+         * @example {
+         *       "seq": 32,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "component_remove",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "component_id": "chart"
+         *       }
+         *     }
+         */
+        ComponentRemoveEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "component_remove";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ComponentRemoveData"];
+        };
+        /** ComponentUpdateData */
+        ComponentUpdateData: {
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["SurfaceData"];
+            props: unknown;
+            /** @description `props` is merged into what is there, instead of replacing it. */
+            merge: boolean;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ComponentUpdateEvent
+         * @example {
+         *       "seq": 31,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "component_update",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "component_id": "chart",
+         *         "name": "BarChart",
+         *         "surface": "panel",
+         *         "props": {
+         *           "values": [
+         *             3,
+         *             5,
+         *             8
+         *           ]
+         *         },
+         *         "merge": false
+         *       }
+         *     }
+         */
+        ComponentUpdateEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "component_update";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ComponentUpdateData"];
+        };
+        /** @description What keeps hold of what agents start. */
+        Containment: {
+            /** @constant */
+            kind: "control_group";
+            folder: string;
+        } | {
+            /** @constant */
+            kind: "process_group";
+            why: string;
         };
         /** @description A conversation that an agent has stored by itself. */
         Conversation: {
             /** @description The agent's name for it. */
             id: string;
             title: string;
-            cwd?: string | null;
+            cwd?: string;
             updated_at: components["schemas"]["Timestamp"];
         };
         Conversations: {
@@ -106,43 +762,390 @@ export interface components {
             /** @description Chosen by the client, so that a retry is safe; made by the daemon if absent. */
             session_id?: string | null;
             runtime: string;
-            /**
-             * @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds.
-             * @default {}
-             */
+            /** @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds. */
             params?: {
                 [key: string]: unknown;
             };
             /** @description A conversation that the agent has stored: the session begins with what was said in it. */
             adopt?: string | null;
         };
+        /** DeltaData */
+        DeltaData: {
+            block_id: components["schemas"]["BlockIdData"];
+            text: string;
+            /** @description Nothing more will come in this block. */
+            done?: boolean;
+            /** @description The block was closed half written. */
+            interrupted?: boolean;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DeltaEvent
+         * @example {
+         *       "seq": 14,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "delta",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "block_id": "b-1",
+         *         "text": "I will look "
+         *       }
+         *     }
+         */
+        DeltaEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "delta";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DeltaData"];
+        };
+        DiffBlock: {
+            /** @enum {string} */
+            kind: "diff";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            files: components["schemas"]["FileDiff"][];
+        };
+        /** DiffUpdatedData */
+        DiffUpdatedData: {
+            files: components["schemas"]["FileDiffData"][];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DiffUpdatedEvent
+         * @example {
+         *       "seq": 37,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "diff_updated",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "files": [
+         *           {
+         *             "path": "src/loom.rs",
+         *             "kind": "modified",
+         *             "diff": "@@ -1 +1 @@\n-slowly\n+quickly\n"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        DiffUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "diff_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DiffUpdatedData"];
+        };
+        /** DoneData */
+        DoneData: {
+            outcome: components["schemas"]["OutcomeData"];
+            stopped?: boolean;
+            /** Format: int32 */
+            exit_code?: number;
+            reason?: string;
+            /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
+            anchor?: string;
+            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            then?: components["schemas"]["AfterStopData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DoneEvent
+         * @example {
+         *       "seq": 11,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "done",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "outcome": "completed",
+         *         "anchor": "a-1"
+         *       }
+         *     }
+         */
+        DoneEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "done";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DoneData"];
+        };
+        Edit: {
+            /** @description A text replaces the words and leaves pictures and files; parts replace everything. */
+            message: components["schemas"]["MessageContent"];
+        };
+        /**
+         * @description Why a session ended.
+         * @enum {string}
+         */
+        EndReason: "completed" | "error" | "terminated";
+        /**
+         * EndReasonData
+         * @description Why a session ended.
+         * @enum {string}
+         */
+        EndReasonData: "completed" | "error" | "terminated";
+        ErrorBlock: {
+            /** @enum {string} */
+            kind: "error";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            message: string;
+            code: string;
+            retryable: boolean;
+            fix?: string;
+        };
+        /**
+         * ErrorEvent
+         * @example {
+         *       "seq": 12,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "error",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "message": "The key is not valid.",
+         *         "code": "unauthorized",
+         *         "retryable": false,
+         *         "fix": "Sign in again."
+         *       }
+         *     }
+         */
+        ErrorEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "error";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["FailureData"];
+        };
+        /**
+         * Event
+         * @description One fact of a session's log; the same as in /api/events.schema.json. There is no form for a type that is not in the mapping, which a log from a later version may hold: look at `type` first, and pass over what is not known.
+         */
+        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
         /** @description What the JSON form answers. It is written by hand, because its events are already JSON. */
         EventPage: {
-            events: unknown[];
+            /** @description Fewer than asked for where they are large, or where many had to be looked at to find them; perhaps none. */
+            events: components["schemas"]["Event"][];
+            /** @description The position of the newest event of the log. */
             head: components["schemas"]["Seq"];
+            /** @description The `after` of the next page. */
+            next: components["schemas"]["Seq"];
             has_more: boolean;
         };
         EventsQuery: {
-            /**
-             * Format: uint64
-             * @description The last position the client has; also `Last-Event-ID`.
-             */
+            /** @description The last position the client has; also `Last-Event-ID`. */
             after?: number | null;
-            /** Format: uint */
+            /** @description Events in a page. */
             limit?: number | null;
             /** @description Only these types, with commas between them. */
             types?: string | null;
             /** @description Another form of the log: `native`, or `snapshot` (a stream only). */
             dialect?: string | null;
         };
+        /** EvidenceChangedData */
+        EvidenceChangedData: {
+            evidence_id: string;
+            kind: string;
+            title: string;
+            status: string;
+            detail?: unknown;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * EvidenceChangedEvent
+         * @example {
+         *       "seq": 42,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "evidence_changed",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "evidence_id": "e-1",
+         *         "kind": "source",
+         *         "title": "The manual",
+         *         "status": "found",
+         *         "detail": {
+         *           "url": "https://example.com/manual"
+         *         }
+         *       }
+         *     }
+         */
+        EvidenceChangedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "evidence_changed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["EvidenceChangedData"];
+        };
+        /**
+         * FailureData
+         * @description Something went wrong, with what to do about it.
+         */
+        FailureData: {
+            message: string;
+            code: string;
+            retryable: boolean;
+            fix?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * @description What happened to a file.
+         * @enum {string}
+         */
+        FileChange: "added" | "modified" | "deleted" | "renamed";
+        /**
+         * FileChangeData
+         * @description What happened to a file.
+         * @enum {string}
+         */
+        FileChangeData: "added" | "modified" | "deleted" | "renamed";
+        FileDiff: {
+            path: string;
+            kind: components["schemas"]["FileChange"];
+            diff: string;
+        };
+        /** FileDiffData */
+        FileDiffData: {
+            path: string;
+            kind: components["schemas"]["FileChangeData"];
+            diff: string;
+        };
+        Files: {
+            /** @description The newest change first; without those that are as they were. */
+            files: components["schemas"]["ChangedFile"][];
+        };
         Fork: {
             session_id?: string | null;
             /** @description The last turn to keep; the last one that ended, if absent. */
             at_turn?: components["schemas"]["TurnId"] | null;
         };
+        /** ForkedData */
+        ForkedData: {
+            from_session: components["schemas"]["SessionIdData"];
+            /** @description What that one was called then. */
+            from_title?: string;
+            at_seq: components["schemas"]["SeqData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ForkedEvent
+         * @example {
+         *       "seq": 46,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "forked",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "from_session": "s-0",
+         *         "at_seq": 41
+         *       }
+         *     }
+         */
+        ForkedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "forked";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ForkedData"];
+        };
         Health: {
             status: string;
             version: string;
+        };
+        /**
+         * @description Why a message in the queue waits for somebody to say that it may go on.
+         * @enum {string}
+         */
+        Hold: "stopped" | "restarted" | "not_started" | "archived" | "ended";
+        /**
+         * HoldData
+         * @description Why a message in the queue waits for somebody to say that it may go on.
+         * @enum {string}
+         */
+        HoldData: "stopped" | "restarted" | "not_started" | "archived" | "ended";
+        /** @description A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size. */
+        Image: {
+            media_type: string;
+            data?: string;
+            blob?: components["schemas"]["BlobRef"];
+        };
+        ImageBlock: {
+            /** @enum {string} */
+            kind: "image";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            media_type: string;
+            /** @description Its bytes in base64, unless they are in `content` or in a blob. */
+            data?: string;
+            artifact_id?: string;
+            title?: string;
+            path?: string;
+            content?: string;
+            blob?: components["schemas"]["BlobRef"];
+            version?: number;
+            label?: string;
+        };
+        /**
+         * ImageData
+         * @description A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size.
+         */
+        ImageData: {
+            media_type: string;
+            data?: string;
+            blob?: components["schemas"]["BlobRefData"];
         };
         /** @description One piece of a message, as clients send it. */
         InputPart: {
@@ -159,34 +1162,316 @@ export interface components {
             type: "file";
             path: string;
         };
-        ListQuery: {
+        InterruptBlock: {
+            /** @enum {string} */
+            kind: "interrupt";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            ask_id: components["schemas"]["AskId"];
+            component_name: string;
+            props?: unknown;
+            surface: components["schemas"]["Surface"];
+            /** @description The call that waits, when a client has to run a tool. */
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            state: components["schemas"]["InterruptState"];
+            value?: unknown;
+            by?: string;
+            reason?: string;
+            unanswered?: components["schemas"]["Unanswered"];
+        };
+        /**
+         * InterruptData
+         * @description A component waits for a value from a person, or a call of a client's tool for its result.
+         */
+        InterruptData: {
+            interrupt_id: components["schemas"]["AskIdData"];
+            /** @description Of a tool: its name. */
+            component_name: string;
+            /** @description Of a tool: its input. */
+            props: unknown;
+            surface: components["schemas"]["SurfaceData"];
+            /** @description The call that waits, when a client has to run a tool. */
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * InterruptEvent
+         * @example {
+         *       "seq": 24,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "interrupt",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "interrupt_id": "ask-3",
+         *         "component_name": "DatePicker",
+         *         "props": {
+         *           "label": "When?"
+         *         },
+         *         "surface": "chat"
+         *       }
+         *     }
+         */
+        InterruptEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
             /**
-             * @description Only archived sessions, instead of only the others.
-             * @default false
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
+            type: "interrupt";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["InterruptData"];
+        };
+        /** InterruptResolvedData */
+        InterruptResolvedData: {
+            interrupt_id: components["schemas"]["AskIdData"];
+            value?: unknown;
+            /** @description The client could not run its tool; `value` says why. */
+            is_error?: boolean;
+            by: string;
+            reason?: string;
+            /** @description Why there is no value. */
+            unanswered?: components["schemas"]["UnansweredData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * InterruptResolvedEvent
+         * @example {
+         *       "seq": 25,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "interrupt_resolved",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "interrupt_id": "ask-3",
+         *         "value": "2026-12-24",
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        InterruptResolvedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "interrupt_resolved";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["InterruptResolvedData"];
+        };
+        /**
+         * @description What became of an interrupt. `failed`: a client could not run its tool.
+         * @enum {string}
+         */
+        InterruptState: "pending" | "answered" | "failed" | "withdrawn";
+        ListQuery: {
+            /** @description Only archived sessions, instead of only the others. If it is left out: `false`. */
             archived?: boolean;
+            /** @description Only sessions of this runtime. */
             runtime?: string | null;
-            /** @description Part of a title or an id. */
+            /** @description Part of a title or an id; not for a stream. */
             q?: string | null;
-            /** Format: uint */
+            /** @description Sessions in a page. */
             limit?: number | null;
+            /** @description The `next_cursor` of the page before; not for a stream. */
             cursor?: string | null;
+            /** @description For a stream: the last position the client has; also `Last-Event-ID`. */
+            after?: number | null;
         };
         /** @description A link that signs a browser in, once. */
         LoginLink: {
             /** @description Relative to the daemon's address. */
             path: string;
         };
+        /** @description An ask that ended before anybody could answer it. */
+        LostAsk: {
+            ask_id: components["schemas"]["AskId"];
+            kind: components["schemas"]["AskKind"];
+            /** @description One line for a person. */
+            title: string;
+            asked_at: components["schemas"]["Timestamp"];
+            lost_at: components["schemas"]["Timestamp"];
+            reason: string;
+        };
         MessageContent: string | components["schemas"]["InputPart"][];
         /** @description One message of a person, or of whatever stands for one. */
         MessageId: string;
+        /**
+         * MessageIdData
+         * @description One message of a person, or of whatever stands for one.
+         */
+        MessageIdData: string;
+        /** ModeChangedData */
+        ModeChangedData: {
+            mode: string;
+            by?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ModeChangedEvent
+         * @example {
+         *       "seq": 3,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "mode_changed",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "mode": "plan",
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        ModeChangedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mode_changed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ModeChangedData"];
+        };
+        /** ModelChangedData */
+        ModelChangedData: {
+            model: string;
+            by?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ModelChangedEvent
+         * @example {
+         *       "seq": 4,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "model_changed",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "model": "opus",
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        ModelChangedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "model_changed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ModelChangedData"];
+        };
+        ModelChoice: {
+            id: string;
+            name?: string;
+            description?: string;
+        };
+        /** ModelChoiceData */
+        ModelChoiceData: {
+            id: string;
+            name?: string;
+            description?: string;
+        };
+        /** @description Something worth a line that is neither the agent's words nor its work. */
+        NoteBlock: {
+            /** @enum {string} */
+            kind: "status";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            level: components["schemas"]["NoteLevel"];
+            label: string;
+            /** @description Another session that it is about. */
+            session_id?: components["schemas"]["SessionId"];
+        };
+        /**
+         * @description How much a note matters.
+         * @enum {string}
+         */
+        NoteLevel: "info" | "warning";
         Noted: {
             accepted: boolean;
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
         };
+        /**
+         * @description What made a turn or a message.
+         * @enum {string}
+         */
+        Origin: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        /**
+         * OriginData
+         * @description What made a turn or a message.
+         * @enum {string}
+         */
+        OriginData: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        /**
+         * @description How a turn ended.
+         * @enum {string}
+         */
+        Outcome: "completed" | "stopped" | "interrupted" | "failed";
+        /**
+         * OutcomeData
+         * @description How a turn ended.
+         * @enum {string}
+         */
+        OutcomeData: "completed" | "stopped" | "interrupted" | "failed";
         /** @description What a page measures, where the person is. */
-        PageStep: ("sent_to_accepted" | "accepted_to_first_event" | "first_event_to_first_status" | "first_status_to_first_text" | "first_text_to_painted" | "open_to_shell" | "open_to_messages" | "open_to_idle") | "backlog_age";
+        PageStep: ("sent_to_accepted" | "accepted_to_first_event" | "first_event_to_first_status" | "first_status_to_first_text" | "first_text_to_painted" | "open_to_shell" | "open_to_messages" | "open_to_idle") | "submit_to_shown" | "backlog_age" | "open_to_live";
+        /** @description One piece of a message. */
+        Part: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            media_type: string;
+            data?: string;
+            blob?: components["schemas"]["BlobRef"];
+        } | {
+            /** @constant */
+            type: "file";
+            path: string;
+        };
+        /**
+         * PartData
+         * @description One piece of a message.
+         */
+        PartData: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            media_type: string;
+            data?: string;
+            blob?: components["schemas"]["BlobRefData"];
+        } | {
+            /** @constant */
+            type: "file";
+            path: string;
+        };
         Permission: {
             reply: components["schemas"]["PermissionReply"];
             /** @description Run the tool with this input instead. */
@@ -195,23 +1480,230 @@ export interface components {
             message?: string | null;
             /** @description Which of the offered rules `always` stores; the first, if absent. */
             rule?: string | null;
-            /**
-             * @description End the turn as well.
-             * @default false
-             */
+            /** @description End the turn as well. If it is left out: `false`. */
             stop?: boolean;
+            /** @description With `stop`: whether the messages that wait go on by themselves. If it is left out: `continue`. */
+            then?: components["schemas"]["AfterStop"];
+        };
+        PermissionBlock: {
+            /** @enum {string} */
+            kind: "permission";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            ask_id: components["schemas"]["AskId"];
+            tool_name: string;
+            tool_input?: unknown;
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            title: string;
+            options: components["schemas"]["PermissionOption"][];
+            state: components["schemas"]["PermissionState"];
+            by?: string;
+            reply?: components["schemas"]["PermissionReply"];
+            reason?: string;
+            rule?: string;
+            unanswered?: components["schemas"]["Unanswered"];
+        };
+        /** @description One answer that may be given. */
+        PermissionOption: {
+            reply: components["schemas"]["PermissionReply"];
+            label: string;
+            /** @description The rule that `always` would store. */
+            rule?: string;
+        };
+        /**
+         * PermissionOptionData
+         * @description One answer that may be given.
+         */
+        PermissionOptionData: {
+            reply: components["schemas"]["PermissionReplyData"];
+            label: string;
+            /** @description The rule that `always` would store. */
+            rule?: string;
         };
         /**
          * @description A person's answer to a permission request.
          * @enum {string}
          */
         PermissionReply: "once" | "always" | "reject";
+        /**
+         * PermissionReplyData
+         * @description A person's answer to a permission request.
+         * @enum {string}
+         */
+        PermissionReplyData: "once" | "always" | "reject";
+        /** PermissionRequestData */
+        PermissionRequestData: {
+            ask_id: components["schemas"]["AskIdData"];
+            tool_name: string;
+            tool_input: unknown;
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            title?: string;
+            options: components["schemas"]["PermissionOptionData"][];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * PermissionRequestEvent
+         * @example {
+         *       "seq": 20,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "permission_request",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "ask_id": "ask-1",
+         *         "tool_name": "Bash",
+         *         "tool_input": {
+         *           "command": "rm -rf build"
+         *         },
+         *         "tool_use_id": "t-1",
+         *         "title": "Run rm -rf build",
+         *         "options": [
+         *           {
+         *             "reply": "once",
+         *             "label": "Allow once"
+         *           },
+         *           {
+         *             "reply": "always",
+         *             "label": "Always allow rm",
+         *             "rule": "Bash(rm:*)"
+         *           },
+         *           {
+         *             "reply": "reject",
+         *             "label": "Reject"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        PermissionRequestEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "permission_request";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["PermissionRequestData"];
+        };
+        /** PermissionResolvedData */
+        PermissionResolvedData: {
+            ask_id: components["schemas"]["AskIdData"];
+            tool_name: string;
+            allowed: boolean;
+            reply: components["schemas"]["PermissionReplyData"];
+            by: string;
+            reason?: string;
+            rule?: string;
+            updated_input?: unknown;
+            /** @description Nobody said no: it ended without an answer. */
+            unanswered?: components["schemas"]["UnansweredData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * PermissionResolvedEvent
+         * @example {
+         *       "seq": 21,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "permission_resolved",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "ask_id": "ask-1",
+         *         "tool_name": "Bash",
+         *         "allowed": true,
+         *         "reply": "once",
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        PermissionResolvedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "permission_resolved";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["PermissionResolvedData"];
+        };
+        /**
+         * @description What became of a permission. `withdrawn`: it ended without an answer, and `unanswered` says why.
+         * @enum {string}
+         */
+        PermissionState: "pending" | "allowed" | "rejected" | "withdrawn";
+        PlanBlock: {
+            /** @enum {string} */
+            kind: "plan";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            steps: components["schemas"]["ViewPlanStep"][];
+            explanation?: string;
+        };
+        /** PlanStepData */
+        PlanStepData: {
+            text: string;
+            status: components["schemas"]["StepStatusData"];
+        };
+        /** PlanUpdatedData */
+        PlanUpdatedData: {
+            steps: components["schemas"]["PlanStepData"][];
+            explanation?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * PlanUpdatedEvent
+         * @example {
+         *       "seq": 36,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "plan_updated",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "steps": [
+         *           {
+         *             "text": "Look",
+         *             "status": "done"
+         *           },
+         *           {
+         *             "text": "Tidy up",
+         *             "status": "running"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        PlanUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "plan_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["PlanUpdatedData"];
+        };
         /** @description What a client reads of it. */
         Problem: {
             /** @description A URI reference for the kind of problem. */
             type: string;
             title: string;
-            /** Format: uint16 */
             status: number;
             detail: string;
             /** @description A stable word. */
@@ -219,43 +1711,255 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description What went wrong with a session, as its log says it. */
-        Problem2: {
-            code: string;
-            message: string;
-            /** @description What to do about it. */
-            fix?: string | null;
+        Question: {
+            prompt: string;
+            header?: string;
+            options: components["schemas"]["QuestionOption"][];
+            multiple: boolean;
+            free_text: boolean;
         };
+        QuestionBlock: {
+            /** @enum {string} */
+            kind: "question";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            ask_id: components["schemas"]["AskId"];
+            questions: components["schemas"]["Question"][];
+            title?: string;
+            state: components["schemas"]["QuestionState"];
+            /** @description One list per question. */
+            answers?: string[][];
+            by?: string;
+            reason?: string;
+            unanswered?: components["schemas"]["Unanswered"];
+        };
+        /** QuestionData */
+        QuestionData: {
+            prompt: string;
+            header?: string;
+            options: components["schemas"]["QuestionOptionData"][];
+            multiple: boolean;
+            free_text: boolean;
+        };
+        QuestionOption: {
+            label: string;
+            description?: string;
+        };
+        /** QuestionOptionData */
+        QuestionOptionData: {
+            label: string;
+            description?: string;
+        };
+        /** QuestionRequestData */
+        QuestionRequestData: {
+            ask_id: components["schemas"]["AskIdData"];
+            questions: components["schemas"]["QuestionData"][];
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            title?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * QuestionRequestEvent
+         * @example {
+         *       "seq": 22,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "question_request",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "ask_id": "ask-2",
+         *         "questions": [
+         *           {
+         *             "prompt": "Which thread?",
+         *             "header": "Thread",
+         *             "options": [
+         *               {
+         *                 "label": "Silk",
+         *                 "description": "Smooth"
+         *               },
+         *               {
+         *                 "label": "Wool"
+         *               }
+         *             ],
+         *             "multiple": false,
+         *             "free_text": true
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        QuestionRequestEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "question_request";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["QuestionRequestData"];
+        };
+        /** QuestionResolvedData */
+        QuestionResolvedData: {
+            ask_id: components["schemas"]["AskIdData"];
+            /** @description One list per question. */
+            answers?: string[][];
+            rejected?: boolean;
+            by: string;
+            reason?: string;
+            /** @description Nobody refused to answer: it ended without one. */
+            unanswered?: components["schemas"]["UnansweredData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * QuestionResolvedEvent
+         * @example {
+         *       "seq": 23,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "question_resolved",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "ask_id": "ask-2",
+         *         "answers": [
+         *           [
+         *             "Silk"
+         *           ]
+         *         ],
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        QuestionResolvedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "question_resolved";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["QuestionResolvedData"];
+        };
+        /**
+         * @description What became of a question. `withdrawn`: it ended without an answer, and `unanswered` says why.
+         * @enum {string}
+         */
+        QuestionState: "pending" | "answered" | "rejected" | "withdrawn";
         Queue: {
             queue: components["schemas"]["QueueItem"][];
+        };
+        /** QueueAddedData */
+        QueueAddedData: {
+            message_id: components["schemas"]["MessageIdData"];
+            content: components["schemas"]["PartData"][];
+            origin: components["schemas"]["OriginData"];
+            position: number;
+        };
+        /**
+         * QueueChangedData
+         * @description The queue as it is now. A message's content stands in `added` when it enters, and again when it is edited.
+         */
+        QueueChangedData: {
+            queue: components["schemas"]["QueueItemData"][];
+            added?: components["schemas"]["QueueAddedData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * QueueChangedEvent
+         * @example {
+         *       "seq": 47,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "queue_changed",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "queue": [
+         *           {
+         *             "message_id": "m-3",
+         *             "preview": "And then?",
+         *             "state": "waiting"
+         *           }
+         *         ],
+         *         "added": {
+         *           "message_id": "m-3",
+         *           "content": [
+         *             {
+         *               "type": "text",
+         *               "text": "And then?"
+         *             }
+         *           ],
+         *           "origin": "user",
+         *           "position": 1
+         *         }
+         *       }
+         *     }
+         */
+        QueueChangedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "queue_changed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["QueueChangedData"];
         };
         QueueItem: {
             message_id: components["schemas"]["MessageId"];
             preview: string;
             state: components["schemas"]["QueueState"];
+            /** @description It does not go on by itself, and this is why. */
+            held?: components["schemas"]["Hold"];
+        };
+        /** QueueItemData */
+        QueueItemData: {
+            message_id: components["schemas"]["MessageIdData"];
+            preview: string;
+            state: components["schemas"]["QueueStateData"];
+            /** @description It does not go on by itself, and this is why. */
+            held?: components["schemas"]["HoldData"];
         };
         /**
          * @description Where a message in the queue stands.
          * @enum {string}
          */
         QueueState: "waiting" | "returned";
+        /**
+         * QueueStateData
+         * @description Where a message in the queue stands.
+         * @enum {string}
+         */
+        QueueStateData: "waiting" | "returned";
+        QueuedMessage: {
+            message_id: components["schemas"]["MessageId"];
+            content: components["schemas"]["Part"][];
+        };
         /** @description That a message was taken, and where it went. A retry with the same id gets the same receipt. */
         Receipt: {
             accepted: boolean;
             message_id: components["schemas"]["MessageId"];
-            turn_id?: components["schemas"]["TurnId"] | null;
+            turn_id?: components["schemas"]["TurnId"];
             queued: boolean;
-            /**
-             * Format: uint64
-             * @description Its place in the queue, from 1.
-             */
-            position?: number | null;
+            /** @description Its place in the queue, from 1. */
+            position?: number;
         };
         RemoveQuery: {
-            /**
-             * @description Remove its facts and blobs as well.
-             * @default false
-             */
+            /** @description Remove its facts and blobs as well. If it is left out: `false`. */
             purge?: boolean;
         };
         Reorder: {
@@ -267,21 +1971,120 @@ export interface components {
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
         };
+        /**
+         * ResultEvent
+         * @example {
+         *       "seq": 10,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "result",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "text": "The build folder is gone."
+         *       }
+         *     }
+         */
+        ResultEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "result";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["TurnResultData"];
+        };
         Resume: {
             /** @description Another conversation of the agent than the one it had. */
             provider_session_id?: string | null;
         };
+        /**
+         * RetractedData
+         * @description The agent took back what it streamed in this block.
+         */
+        RetractedData: {
+            block_id: components["schemas"]["BlockIdData"];
+            reason?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * RetractedEvent
+         * @example {
+         *       "seq": 16,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "retracted",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "block_id": "b-1",
+         *         "reason": "the connection broke"
+         *       }
+         *     }
+         */
+        RetractedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "retracted";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["RetractedData"];
+        };
         Rollback: {
-            /**
-             * Format: uint
-             * @description How many turns to take back.
-             */
+            /** @description How many turns to take back. */
             turns: number;
-            /**
-             * @description Put the files that the agent changed back as well.
-             * @default false
-             */
+            /** @description Put the files that the agent changed back as well. If it is left out: `false`. */
             restore_files?: boolean;
+        };
+        /** RollbackData */
+        RollbackData: {
+            turn_ids: components["schemas"]["TurnIdData"][];
+            files_restored: boolean;
+            by?: string;
+            /** @description The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns. */
+            branched?: boolean;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * RollbackEvent
+         * @example {
+         *       "seq": 45,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "rollback",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "turn_ids": [
+         *           "turn-2"
+         *         ],
+         *         "files_restored": false,
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        RollbackEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "rollback";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["RollbackData"];
         };
         /** @description A turn as those see it who wait for it. Some members have two names, because clients of two kinds read them. */
         RunStatus: {
@@ -295,40 +2098,39 @@ export interface components {
             waits_for_person: boolean;
             last_heartbeat_at: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
-            origin: unknown;
+            origin: components["schemas"]["Origin"];
             /** @description The runtime. */
             pipelineName: string;
-            started_at?: components["schemas"]["Timestamp"] | null;
-            completed_at?: components["schemas"]["Timestamp"] | null;
-            completedAt?: components["schemas"]["Timestamp"] | null;
+            started_at?: components["schemas"]["Timestamp"];
+            completed_at?: components["schemas"]["Timestamp"];
+            completedAt?: components["schemas"]["Timestamp"];
             /** Format: int64 */
-            duration_ms?: number | null;
+            duration_ms?: number;
             /** Format: int64 */
-            durationMs?: number | null;
-            error?: string | null;
+            durationMs?: number;
+            error?: string;
         };
         Send: {
             message: components["schemas"]["MessageContent"];
             /** @description Chosen by the client: the same id again is the same message, and is not sent twice. */
             message_id?: string | null;
-            /**
-             * @description What to do when a turn is running.
-             * @default queue
-             */
+            /** @description What to do when a turn is running. If it is left out: `queue`. */
             when?: components["schemas"]["When"];
         };
+        /** @description A position in one session's log. The first event has 1; `ZERO` stands before it. */
+        Seq: number;
         /**
-         * Format: uint64
+         * SeqData
          * @description A position in one session's log. The first event has 1; `ZERO` stands before it.
          */
-        Seq: number;
+        SeqData: number;
         /** @description An ask that nobody has answered yet. */
         SessionAsk: {
             session_id: components["schemas"]["SessionId"];
             session_title: string;
             ask_id: components["schemas"]["AskId"];
             kind: components["schemas"]["AskKind"];
-            turn_id?: components["schemas"]["TurnId"] | null;
+            turn_id?: components["schemas"]["TurnId"];
             /** @description Where its request stands in the log. */
             seq: components["schemas"]["Seq"];
             asked_at: components["schemas"]["Timestamp"];
@@ -336,15 +2138,173 @@ export interface components {
             title: string;
             /** @description The request's payload, as in its event. */
             request: unknown;
+            /** @description Who asks, when it is a sub-agent, and what it was called to do. */
+            subagent_id?: components["schemas"]["SubagentId"];
+            subagent_name?: string;
+        };
+        SessionEnded: {
+            reason: components["schemas"]["EndReason"];
+            terminated_by: string;
+            message?: string;
+        };
+        /** SessionEndedData */
+        SessionEndedData: {
+            reason: components["schemas"]["EndReasonData"];
+            terminated_by: string;
+            message?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * SessionEndedEvent
+         * @example {
+         *       "seq": 5,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "session_ended",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "reason": "terminated",
+         *         "terminated_by": "api"
+         *       }
+         *     }
+         */
+        SessionEndedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session_ended";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SessionEndedData"];
         };
         /** @description One persistent conversation with one runtime. */
         SessionId: string;
+        /**
+         * SessionIdData
+         * @description One persistent conversation with one runtime.
+         */
+        SessionIdData: string;
         SessionList: {
             sessions: components["schemas"]["SessionView"][];
-            next_cursor?: string | null;
+            next_cursor?: string;
+        };
+        /** @description What went wrong with a session, as its log says it. */
+        SessionProblem: {
+            code: string;
+            message: string;
+            /** @description What to do about it. */
+            fix?: string;
+        };
+        /**
+         * SessionReadyData
+         * @description The session can take messages: at its creation, and each time its agent has started.
+         */
+        SessionReadyData: {
+            session_id?: components["schemas"]["SessionIdData"];
+            runtime: string;
+            /** @description The agent's own name for the conversation, stored the moment it is known. */
+            provider_session_id?: string;
+            /** @description Whether the agent remembers the conversation; absent on the first start. */
+            resumed?: boolean;
+            reason?: string;
+            title?: string;
+            cwd?: string;
+            model?: string;
+            mode?: string;
+            /** @description The version of the agent's program. */
+            version?: string;
+            /** @description What a message that begins with a slash may call. */
+            commands?: components["schemas"]["SlashCommandData"][];
+            /** @description What the session's model may be changed to. */
+            models?: components["schemas"]["ModelChoiceData"][];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * SessionReadyEvent
+         * @example {
+         *       "seq": 1,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "session_ready",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "session_id": "s-1",
+         *         "runtime": "claude",
+         *         "provider_session_id": "5f0c",
+         *         "resumed": false,
+         *         "cwd": "/home/user/loom",
+         *         "model": "sonnet",
+         *         "mode": "default",
+         *         "version": "2.1.0",
+         *         "commands": [
+         *           {
+         *             "name": "compact",
+         *             "description": "Make room"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        SessionReadyEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session_ready";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SessionReadyData"];
         };
         /** @description What a session is doing. */
-        SessionStatus: ("idle" | "running" | "stopping" | "archived") | "waiting" | "failed";
+        SessionStatus: ("idle" | "running" | "stopping" | "archived") | "waiting" | "failed" | "damaged";
+        /** SessionUpdatedData */
+        SessionUpdatedData: {
+            title?: string;
+            archived?: boolean;
+            /** @description Parameters of the runtime that were changed after creation. */
+            settings?: {
+                [key: string]: unknown;
+            };
+            by: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * SessionUpdatedEvent
+         * @example {
+         *       "seq": 2,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "session_updated",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "title": "The build",
+         *         "by": "workbench"
+         *       }
+         *     }
+         */
+        SessionUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SessionUpdatedData"];
+        };
         /** @description A session as clients see it. */
         SessionView: {
             session_id: components["schemas"]["SessionId"];
@@ -352,29 +2312,27 @@ export interface components {
             status: components["schemas"]["SessionStatus"];
             head: components["schemas"]["Seq"];
             /** @description The turn that runs. */
-            turn?: components["schemas"]["TurnId"] | null;
+            turn?: components["schemas"]["TurnId"];
             title: string;
             archived: boolean;
-            cwd?: string | null;
-            model?: string | null;
-            mode?: string | null;
+            cwd?: string;
+            model?: string;
+            mode?: string;
             /** @description What the runtime's own settings were set to, as far as they were. */
-            settings: {
+            settings?: {
                 [key: string]: unknown;
             };
-            provider_session_id?: string | null;
-            /**
-             * Format: uint
-             * @description How many asks wait for a person.
-             */
+            provider_session_id?: string;
+            /** @description How many asks wait for a person. */
             asks: number;
-            /**
-             * Format: uint
-             * @description How many messages wait for their turn.
-             */
+            /** @description How many messages wait for their turn. */
             queued: number;
+            /** @description How many of these wait for somebody to let them go on. */
+            held: number;
+            /** @description What was asked and could not be answered any more, because the daemon or the agent ended; until the next turn. */
+            lost_ask?: components["schemas"]["LostAsk"];
             /** @description What went wrong since the last turn began. */
-            problem?: components["schemas"]["Problem2"] | null;
+            problem?: components["schemas"]["SessionProblem"];
             capabilities: components["schemas"]["Capabilities"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
@@ -383,7 +2341,7 @@ export interface components {
             name: string;
             takes: components["schemas"]["Takes"];
             /** @description The words to choose from. */
-            choices?: string[] | null;
+            choices?: string[];
         };
         SharedState: {
             /** @description Any JSON; an empty object as long as nobody has set it. */
@@ -391,31 +2349,465 @@ export interface components {
             /** @description Where the log last changed it. */
             seq: components["schemas"]["Seq"];
         };
+        SignIn: {
+            id: string;
+            /** @description What it calls itself. */
+            browser: string;
+            signed_in_at: components["schemas"]["Timestamp"];
+            seen_at: components["schemas"]["Timestamp"];
+            /** @description It is the one that asks. */
+            current: boolean;
+        };
+        /** @description Browsers that are signed in. */
+        SignIns: {
+            sign_ins: components["schemas"]["SignIn"][];
+        };
+        SlashCommand: {
+            name: string;
+            description?: string;
+            hint?: string;
+        };
+        /** SlashCommandData */
+        SlashCommandData: {
+            name: string;
+            description?: string;
+            hint?: string;
+        };
+        /**
+         * StateDeltaData
+         * @description RFC 6902 JSON Patch.
+         */
+        StateDeltaData: {
+            patch: unknown;
+            by: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * StateDeltaEvent
+         * @example {
+         *       "seq": 35,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "state_delta",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "patch": [
+         *           {
+         *             "op": "replace",
+         *             "path": "/rows",
+         *             "value": 2
+         *           }
+         *         ],
+         *         "by": "agent"
+         *       }
+         *     }
+         */
+        StateDeltaEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "state_delta";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["StateDeltaData"];
+        };
         /** @description A JSON Patch (RFC 6902). */
         StatePatch: {
             [key: string]: unknown;
         }[];
+        /** StateSnapshotData */
+        StateSnapshotData: {
+            state: unknown;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * StateSnapshotEvent
+         * @example {
+         *       "seq": 34,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "state_snapshot",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "state": {
+         *           "rows": 1
+         *         }
+         *       }
+         *     }
+         */
+        StateSnapshotEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "state_snapshot";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["StateSnapshotData"];
+        };
+        /** StatusData */
+        StatusData: {
+            state: components["schemas"]["ActivityData"];
+            label?: string;
+            attempt?: number;
+            detail?: unknown;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * StatusEvent
+         * @example {
+         *       "seq": 8,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "status",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "state": "retrying",
+         *         "label": "The model is busy",
+         *         "attempt": 2
+         *       }
+         *     }
+         */
+        StatusEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["StatusData"];
+        };
+        /**
+         * SteerData
+         * @description A message for the running turn: accepted with its content, then delivered, rejected, or returned to the queue.
+         */
+        SteerData: {
+            message_id: components["schemas"]["MessageIdData"];
+            state: components["schemas"]["SteerStateData"];
+            content?: components["schemas"]["PartData"][];
+            origin?: components["schemas"]["OriginData"];
+            reason?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * SteerEvent
+         * @example {
+         *       "seq": 9,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "steer",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "message_id": "m-2",
+         *         "state": "accepted",
+         *         "content": [
+         *           {
+         *             "type": "text",
+         *             "text": "Tidy up, please."
+         *           }
+         *         ],
+         *         "origin": "user"
+         *       }
+         *     }
+         */
+        SteerEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "steer";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SteerData"];
+        };
+        /**
+         * SteerStateData
+         * @description What became of a message meant for the running turn.
+         * @enum {string}
+         */
+        SteerStateData: "accepted" | "delivered" | "rejected" | "returned";
+        /**
+         * StepStatusData
+         * @description How far a step of the plan is.
+         * @enum {string}
+         */
+        StepStatusData: "pending" | "running" | "done";
         Stop: {
             /** @description Stop only this turn, and nothing if it has ended. */
             turn_id?: components["schemas"]["TurnId"] | null;
+            /** @description Whether the messages that wait go on by themselves, or wait until somebody lets them. If it is left out: `continue`. */
+            then?: components["schemas"]["AfterStop"];
         };
         Stopped: {
             stopped: boolean;
+            /** @description How many things still run in the background, if any: a stop ends the turn and leaves them. */
+            background?: number;
+        };
+        Stopping: {
+            /** @description The agent was told; the log says when it has ended. */
+            stopping: boolean;
         };
         StreamQuery: {
-            /**
-             * Format: uint64
-             * @description The position of the view the client holds.
-             */
+            /** @description The position of the view the client holds. */
             after?: number | null;
-            /**
-             * Format: uint
-             * @description How many messages a snapshot has.
-             */
+            /** @description How many messages a snapshot has. */
             messages?: number | null;
         };
+        /** @description A sub-agent, with what it does. */
+        SubagentBlock: {
+            /** @enum {string} */
+            kind: "subagent";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            subagent_id: components["schemas"]["SubagentId"];
+            name: string;
+            status: components["schemas"]["SubagentStatus"];
+            background?: boolean;
+            parent_tool_use_id?: components["schemas"]["ToolUseId"];
+            tool_calls: number;
+            file_changes: number;
+            blocks: components["schemas"]["ViewBlock"][];
+        };
+        /** SubagentEndedData */
+        SubagentEndedData: {
+            subagent_id: components["schemas"]["SubagentIdData"];
+            status: components["schemas"]["WorkStatusData"];
+            tool_calls: number;
+            file_changes: number;
+        };
+        /**
+         * SubagentEndedEvent
+         * @example {
+         *       "seq": 28,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "subagent_ended",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "subagent_id": "sub-1",
+         *         "status": "completed",
+         *         "tool_calls": 4,
+         *         "file_changes": 0
+         *       }
+         *     }
+         */
+        SubagentEndedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "subagent_ended";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SubagentEndedData"];
+        };
+        /** @description An agent started by an agent. */
+        SubagentId: string;
+        /**
+         * SubagentIdData
+         * @description An agent started by an agent.
+         */
+        SubagentIdData: string;
+        /** SubagentStartedData */
+        SubagentStartedData: {
+            subagent_id: components["schemas"]["SubagentIdData"];
+            name: string;
+            background?: boolean;
+            parent_tool_use_id?: components["schemas"]["ToolUseIdData"];
+            parent_subagent_id?: components["schemas"]["SubagentIdData"];
+        };
+        /**
+         * SubagentStartedEvent
+         * @example {
+         *       "seq": 26,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "subagent_started",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "subagent_id": "sub-1",
+         *         "name": "reviewer",
+         *         "parent_tool_use_id": "t-2"
+         *       }
+         *     }
+         */
+        SubagentStartedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "subagent_started";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SubagentStartedData"];
+        };
+        /**
+         * @description How far a sub-agent is.
+         * @enum {string}
+         */
+        SubagentStatus: "running" | "completed" | "failed" | "interrupted";
+        /**
+         * SubagentUpdatedData
+         * @description What has changed of a sub-agent that runs: it goes on in the background, say.
+         */
+        SubagentUpdatedData: {
+            subagent_id: components["schemas"]["SubagentIdData"];
+            background?: boolean;
+        };
+        /**
+         * SubagentUpdatedEvent
+         * @example {
+         *       "seq": 27,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "subagent_updated",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "subagent_id": "sub-1",
+         *         "background": true
+         *       }
+         *     }
+         */
+        SubagentUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "subagent_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["SubagentUpdatedData"];
+        };
+        /**
+         * @description Where a component may appear.
+         * @enum {string}
+         */
+        Surface: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
+        /**
+         * SurfaceData
+         * @description Where a component may appear.
+         * @enum {string}
+         */
+        SurfaceData: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
         /** @description What a setting may be set to. */
-        Takes: "choice" | "choice_or_object" | "text" | "number";
+        Takes: "choice" | "choice_or_object" | "text" | "number" | "decimal" | "flag" | "texts" | "object";
+        /** @description One turn, as a list of tasks shows it. */
+        Task: {
+            runId: components["schemas"]["TurnId"];
+            sessionId: components["schemas"]["SessionId"];
+            type: string;
+            status: components["schemas"]["TaskStatus"];
+            origin: components["schemas"]["Origin"];
+            triggerType: string;
+            /** @description Absent when the turn began before anybody counted. */
+            startedAt?: components["schemas"]["Timestamp"];
+            lastActivityAt: components["schemas"]["Timestamp"];
+            completedAt?: components["schemas"]["Timestamp"];
+            /** Format: int64 */
+            durationMs?: number;
+            error?: string;
+            /** @description How many asks wait for a person. */
+            needsInput: number;
+            /** @description How many messages wait for their turn. */
+            queued: number;
+            toolName?: string;
+        };
+        /** @enum {string} */
+        TaskStatus: "running" | "succeeded" | "failed" | "cancelled";
+        TextBlock: {
+            /** @enum {string} */
+            kind: "text";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            text: string;
+            done: boolean;
+            /** @description It was closed half written. */
+            interrupted?: boolean;
+        };
+        ThinkingBlock: {
+            /** @enum {string} */
+            kind: "thinking";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            text: string;
+            done: boolean;
+            interrupted?: boolean;
+        };
+        /** ThinkingData */
+        ThinkingData: {
+            block_id: components["schemas"]["BlockIdData"];
+            text: string;
+            done?: boolean;
+            interrupted?: boolean;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ThinkingEvent
+         * @example {
+         *       "seq": 15,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "thinking",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "block_id": "b-0",
+         *         "text": "Where is it built?",
+         *         "done": true
+         *       }
+         *     }
+         */
+        ThinkingEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "thinking";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ThinkingData"];
+        };
         /**
          * Format: date-time
          * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
@@ -429,44 +2821,609 @@ export interface components {
         Timings: {
             timings: components["schemas"]["Timing"][];
         };
+        ToolBlock: {
+            /** @enum {string} */
+            kind: "tool";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            tool_use_id: components["schemas"]["ToolUseId"];
+            tool: string;
+            status: components["schemas"]["ToolStatus"];
+            /** @description One line for a row that is folded away. */
+            summary: string;
+            input?: unknown;
+            /** @description The whole input, when what is in `input` had to be cut. */
+            input_blob?: components["schemas"]["BlobRef"];
+            command?: string;
+            file_path?: string;
+            pattern?: string;
+            is_file_read?: boolean;
+            subagent_name?: string;
+            /** @description A client runs it, not the agent. */
+            client_tool?: boolean;
+            output?: string;
+            /** @description What a tool that runs has said so far. */
+            live?: string;
+            /**
+             * Format: double
+             * @description How much of it is done, from 0 to 1.
+             */
+            fraction?: number;
+            /** Format: int32 */
+            exit_code?: number;
+            diff?: string;
+            /** @description The whole output, when what is in `output` had to be cut. */
+            blob?: components["schemas"]["BlobRef"];
+            /** @description What the tool brought besides words. */
+            images?: components["schemas"]["Image"][];
+        };
+        /** ToolProgressData */
+        ToolProgressData: {
+            tool_use_id: components["schemas"]["ToolUseIdData"];
+            text?: string;
+            /** Format: double */
+            fraction?: number;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ToolProgressEvent
+         * @example {
+         *       "seq": 18,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "tool_progress",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "tool_use_id": "t-1",
+         *         "text": "3 of 12\n",
+         *         "fraction": 0.25
+         *       }
+         *     }
+         */
+        ToolProgressEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_progress";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ToolProgressData"];
+        };
         ToolResult: {
             /** @description What the tool gave: any JSON. */
             output: unknown;
-            /**
-             * @description The tool failed, or will not be run; `output` says why.
-             * @default false
-             */
+            /** @description The tool failed, or will not be run; `output` says why. If it is left out: `false`. */
             is_error?: boolean;
         };
+        /** ToolResultData */
+        ToolResultData: {
+            tool_use_id: components["schemas"]["ToolUseIdData"];
+            output: string;
+            is_error: boolean;
+            /** Format: int32 */
+            exit_code?: number;
+            file_path?: string;
+            is_file_read?: boolean;
+            /** @description The tool did not run: a person or a rule said no. */
+            denied?: boolean;
+            /** @description The turn ended before the tool did. */
+            interrupted?: boolean;
+            diff?: string;
+            /** @description The whole output, when what is in `output` had to be cut. */
+            blob?: components["schemas"]["BlobRefData"];
+            /** @description The pictures that the tool brought, in their order; `output` has `[image]` where each stood. */
+            images?: components["schemas"]["ImageData"][];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ToolResultEvent
+         * @example {
+         *       "seq": 19,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "tool_result",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "tool_use_id": "t-1",
+         *         "output": "line 1\n…\nline 9000",
+         *         "is_error": false,
+         *         "exit_code": 0,
+         *         "blob": {
+         *           "id": "0000000000000000000000000000000000000000000000000000000000000000",
+         *           "size": 120000,
+         *           "media_type": "text/plain",
+         *           "head": "line 1",
+         *           "tail": "line 9000"
+         *         }
+         *       }
+         *     }
+         */
+        ToolResultEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_result";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ToolResultData"];
+        };
+        /** ToolStartData */
+        ToolStartData: {
+            tool_use_id: components["schemas"]["ToolUseIdData"];
+            tool: string;
+            input?: unknown;
+            command?: string;
+            file_path?: string;
+            pattern?: string;
+            search_path?: string;
+            is_file_read?: boolean;
+            subagent_spawn?: boolean;
+            subagent_name?: string;
+            /** @description A client runs it, not the agent: an interrupt with the same `tool_use_id` follows. */
+            client_tool?: boolean;
+            /** @description The whole input, when what is in `input` had to be cut. */
+            blob?: components["schemas"]["BlobRefData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ToolStartEvent
+         * @example {
+         *       "seq": 17,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "tool_start",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "tool_use_id": "t-1",
+         *         "tool": "Bash",
+         *         "input": {
+         *           "command": "rm -rf build"
+         *         },
+         *         "command": "rm -rf build"
+         *       }
+         *     }
+         */
+        ToolStartEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_start";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ToolStartData"];
+        };
+        /**
+         * @description How far a tool's call is.
+         * @enum {string}
+         */
+        ToolStatus: "running" | "done" | "failed" | "denied" | "interrupted" | "background";
+        /** @description One call of a tool; the agent's own id. */
+        ToolUseId: string;
+        /**
+         * ToolUseIdData
+         * @description One call of a tool; the agent's own id.
+         */
+        ToolUseIdData: string;
         /** @description From a user message, or another trigger, to `done`. */
         TurnId: string;
+        /**
+         * TurnIdData
+         * @description From a user message, or another trigger, to `done`.
+         */
+        TurnIdData: string;
+        /** TurnResultData */
+        TurnResultData: {
+            text: string;
+            /** @description What the session's `output_schema` asked for. */
+            structured_output?: unknown;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /** TurnStartedData */
+        TurnStartedData: {
+            message_ids: components["schemas"]["MessageIdData"][];
+            origin: components["schemas"]["OriginData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * TurnStartedEvent
+         * @example {
+         *       "seq": 7,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "turn_started",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "message_ids": [
+         *           "m-1"
+         *         ],
+         *         "origin": "user"
+         *       }
+         *     }
+         */
+        TurnStartedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "turn_started";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["TurnStartedData"];
+        };
+        /**
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @enum {string}
+         */
+        Unanswered: "withdrawn" | "stopped" | "interrupted";
+        /**
+         * UnansweredData
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @enum {string}
+         */
+        UnansweredData: "withdrawn" | "stopped" | "interrupted";
+        /** @description An event of a type that this version does not know. */
+        UnknownBlock: {
+            /** @enum {string} */
+            kind: "unknown";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            type: string;
+            data?: unknown;
+        };
+        /**
+         * UnreadableData
+         * @description What is said of it.
+         */
+        UnreadableData: {
+            error: string;
+            /** @description How it begins. */
+            raw: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * UnreadableEvent
+         * @example {
+         *       "seq": 7,
+         *       "ts": "1970-01-01T00:00:00.000Z",
+         *       "type": "unreadable",
+         *       "session_id": "try-me",
+         *       "data": {
+         *         "error": "expected value",
+         *         "raw": "\u0000\u0000"
+         *       }
+         *     }
+         */
+        UnreadableEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "unreadable";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["UnreadableData"];
+        };
         Until: "idle";
         Update: {
             title?: string | null;
             model?: string | null;
             mode?: string | null;
-            /**
-             * @description Parameters that may change after creation: `client_tools`, and those of the runtime.
-             * @default {}
-             */
+            /** @description Parameters that may change after creation: `client_tools`, and those of the runtime. */
             settings?: {
                 [key: string]: unknown;
             };
         };
+        /** @description What this turn used. */
+        Usage: {
+            input_tokens: number;
+            output_tokens: number;
+            cached_tokens?: number;
+            reasoning_tokens?: number;
+            /** Format: double */
+            cost_usd?: number;
+            context_used?: number;
+            context_window?: number;
+        };
+        /**
+         * UsageData
+         * @description What this turn used.
+         */
+        UsageData: {
+            input_tokens: number;
+            output_tokens: number;
+            cached_tokens?: number;
+            reasoning_tokens?: number;
+            /** Format: double */
+            cost_usd?: number;
+            context_used?: number;
+            context_window?: number;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * UsageEvent
+         * @example {
+         *       "seq": 13,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "usage",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "input_tokens": 1200,
+         *         "output_tokens": 80,
+         *         "cached_tokens": 1000,
+         *         "cost_usd": 0.004,
+         *         "context_used": 1280,
+         *         "context_window": 200000
+         *       }
+         *     }
+         */
+        UsageEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "usage";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["UsageData"];
+        };
+        /** UserMessageData */
+        UserMessageData: {
+            message_id: components["schemas"]["MessageIdData"];
+            content: components["schemas"]["PartData"][];
+            origin: components["schemas"]["OriginData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * UserMessageEvent
+         * @example {
+         *       "seq": 6,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "user_message",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "message_id": "m-1",
+         *         "content": [
+         *           {
+         *             "type": "text",
+         *             "text": "Tidy up, please."
+         *           },
+         *           {
+         *             "type": "image",
+         *             "media_type": "image/png",
+         *             "data": "iVBORw0KGgo="
+         *           }
+         *         ],
+         *         "origin": "user"
+         *       }
+         *     }
+         */
+        UserMessageEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "user_message";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["UserMessageData"];
+        };
         Value: {
             value: unknown;
         };
+        /** @description A conversation as people read it: the newest messages, and what is true now. */
+        View: {
+            /** @description The position in the log that this is the view of. */
+            seq: components["schemas"]["Seq"];
+            session: components["schemas"]["ViewSession"];
+            messages: components["schemas"]["ViewMessage"][];
+            /** @description What waits for a person. */
+            asks: components["schemas"]["ViewAsk"][];
+            queue: components["schemas"]["QueueItem"][];
+            /** @description Messages for the running turn that have not reached the agent. */
+            steers: components["schemas"]["ViewSteer"][];
+            components: components["schemas"]["ViewComponent"][];
+            /** @description What goes on between turns. */
+            background: components["schemas"]["ViewBackground"][];
+            /** @description The newest change first; their diffs are at `/files`. */
+            files: components["schemas"]["ViewFile"][];
+            /** @description What the agent and its clients share. */
+            state?: unknown;
+            plan?: components["schemas"]["ViewPlan"];
+            /** @description What the session is doing for the person who waits. */
+            activity?: components["schemas"]["ViewActivity"];
+            usage?: components["schemas"]["Usage"];
+            /** @description The id of the oldest message here, if there are older ones: what `before` takes. */
+            before?: string;
+        };
+        /** @description What the session is doing for the person who waits, and since when. */
+        ViewActivity: {
+            state: components["schemas"]["Activity"];
+            label?: string;
+            attempt?: number;
+            detail?: unknown;
+            since: components["schemas"]["Timestamp"];
+        };
+        /** @description What waits for a person, and where its block is. */
+        ViewAsk: {
+            ask_id: components["schemas"]["AskId"];
+            kind: components["schemas"]["AskKind"];
+            /** @description The ids of the message and the blocks that lead to it. */
+            path: string[];
+            asked_at: components["schemas"]["Timestamp"];
+        };
+        /** @description Something that goes on between turns: a command, another tool's call, a sub-agent, or a time the agent has set itself. */
+        ViewBackground: {
+            background_id: components["schemas"]["BackgroundId"];
+            kind: components["schemas"]["BackgroundKind"];
+            label: string;
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            started_at: components["schemas"]["Timestamp"];
+        };
+        /** @description One thing in a message, in the order it happened. More kinds and fields may be added. */
+        ViewBlock: components["schemas"]["TextBlock"] | components["schemas"]["ThinkingBlock"] | components["schemas"]["ToolBlock"] | components["schemas"]["PermissionBlock"] | components["schemas"]["QuestionBlock"] | components["schemas"]["InterruptBlock"] | components["schemas"]["ComponentBlock"] | components["schemas"]["SubagentBlock"] | components["schemas"]["PlanBlock"] | components["schemas"]["DiffBlock"] | components["schemas"]["ArtifactBlock"] | components["schemas"]["ImageBlock"] | components["schemas"]["CompactionBlock"] | components["schemas"]["ErrorBlock"] | components["schemas"]["NoteBlock"] | components["schemas"]["UnknownBlock"];
+        /** @description Something that an agent draws. */
+        ViewComponent: {
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["Surface"];
+            props?: unknown;
+        };
+        /** @description Some fields of a view, a message or a block, by name: those that are different now. `null` removes one. */
+        ViewFields: {
+            [key: string]: unknown;
+        };
+        /** @description A file that is different from how it was when the session began to change it. */
+        ViewFile: {
+            path: string;
+            kind: components["schemas"]["FileChange"];
+            added: number;
+            removed: number;
+        };
+        /** @description What somebody said, or what the agent did in a turn. */
+        ViewMessage: {
+            id: string;
+            role: components["schemas"]["ViewRole"];
+            turn_id?: components["schemas"]["TurnId"];
+            done: boolean;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            outcome?: components["schemas"]["Outcome"];
+            reason?: string;
+            /** Format: int32 */
+            exit_code?: number;
+            usage?: components["schemas"]["Usage"];
+            origin?: components["schemas"]["Origin"];
+            blocks: components["schemas"]["ViewBlock"][];
+            /** @description Its texts, joined. It says nothing that `blocks` does not, so streams leave it out. */
+            content?: string;
+        };
+        /** @description What can be inserted. */
+        ViewNode: components["schemas"]["ViewMessage"] | components["schemas"]["ViewBlock"];
+        /** @description One change. */
+        ViewOp: {
+            /** @constant */
+            op: "append";
+            path: string[];
+            field: components["schemas"]["ViewTextField"];
+            text: string;
+        } | {
+            /** @constant */
+            op: "set";
+            path: string[];
+            fields: components["schemas"]["ViewFields"];
+        } | {
+            /** @constant */
+            op: "insert";
+            path: string[];
+            node: components["schemas"]["ViewNode"];
+        } | {
+            /** @constant */
+            op: "remove";
+            path: string[];
+        };
+        /** @description Changes as they are sent: those that lead to a position. */
+        ViewOps: {
+            seq: components["schemas"]["Seq"];
+            ops: components["schemas"]["ViewOp"][];
+        };
+        /** @description What the agent means to do, and how far it is. */
+        ViewPlan: {
+            steps: components["schemas"]["ViewPlanStep"][];
+            explanation?: string;
+        };
+        ViewPlanStep: {
+            text: string;
+            status: components["schemas"]["ViewPlanStepStatus"];
+        };
+        ViewPlanStepStatus: ("pending" | "running" | "done") | "unfinished";
         ViewQuery: {
-            /**
-             * Format: uint
-             * @description How many messages.
-             */
+            /** @description How many messages. */
             messages?: number | null;
             /** @description The `before` of a newer window: the messages before that one. */
             before?: string | null;
         };
+        /** @enum {string} */
+        ViewRole: "user" | "agent" | "system";
+        /** @description What is known of the session itself. */
+        ViewSession: {
+            session_id?: components["schemas"]["SessionId"];
+            runtime?: string;
+            title?: string;
+            cwd?: string;
+            model?: string;
+            mode?: string;
+            provider_session_id?: string;
+            resumed?: boolean;
+            /** @description The version of the agent's program. */
+            version?: string;
+            /** @description The turn that runs. */
+            turn?: components["schemas"]["TurnId"];
+            archived?: boolean;
+            /** @description How the session ended. */
+            ended?: components["schemas"]["SessionEnded"];
+            /** @description What the agent understands after a slash. */
+            commands?: components["schemas"]["SlashCommand"][];
+            /** @description What the session's model may be changed to. */
+            models?: components["schemas"]["ModelChoice"][];
+        };
+        /** @description A message for the running turn that has not reached the agent. */
+        ViewSteer: {
+            message_id: components["schemas"]["MessageId"];
+            content?: components["schemas"]["Part"][];
+        };
+        /** @description A field that grows. */
+        ViewTextField: "text" | "live";
         /** @description What to do with a message to a session that is busy. */
         When: "queue" | "steer" | "reject";
+        /**
+         * WorkStatusData
+         * @description How a sub-agent or a background task ended.
+         * @enum {string}
+         */
+        WorkStatusData: "completed" | "failed" | "interrupted";
     };
     responses: never;
     parameters: never;

@@ -125,6 +125,10 @@ export interface components {
             data: components["schemas"]["SubagentStarted"];
         } | {
             /** @constant */
+            type: "subagent_updated";
+            data: components["schemas"]["SubagentUpdated"];
+        } | {
+            /** @constant */
             type: "subagent_ended";
             data: components["schemas"]["SubagentEnded"];
         } | {
@@ -207,8 +211,15 @@ export interface components {
             /** @constant */
             type: "agent_unparsed";
             data: components["schemas"]["AgentUnparsed"];
+        } | {
+            /** @constant */
+            type: "unreadable";
+            data: components["schemas"]["Unreadable"];
         });
-        /** @description The session can take messages: at its creation, and each time its agent has started. */
+        /**
+         * SessionReady
+         * @description The session can take messages: at its creation, and each time its agent has started.
+         */
         SessionReady: {
             session_id?: components["schemas"]["SessionId"] | null;
             runtime: string;
@@ -228,18 +239,24 @@ export interface components {
             /** @description What the session's model may be changed to. */
             models?: components["schemas"]["ModelChoice"][] | null;
         };
-        /** @description One persistent conversation with one runtime. */
+        /**
+         * SessionId
+         * @description One persistent conversation with one runtime.
+         */
         SessionId: string;
+        /** SlashCommand */
         SlashCommand: {
             name: string;
             description?: string | null;
             hint?: string | null;
         };
+        /** ModelChoice */
         ModelChoice: {
             id: string;
             name?: string | null;
             description?: string | null;
         };
+        /** SessionUpdated */
         SessionUpdated: {
             title?: string | null;
             archived?: boolean | null;
@@ -249,32 +266,43 @@ export interface components {
             } | null;
             by: string;
         };
+        /** ModeChanged */
         ModeChanged: {
             mode: string;
             by?: string | null;
         };
+        /** ModelChanged */
         ModelChanged: {
             model: string;
             by?: string | null;
         };
+        /** SessionEnded */
         SessionEnded: {
             reason: components["schemas"]["EndReason"];
             terminated_by: string;
             message?: string | null;
         };
         /**
+         * EndReason
          * @description Why a session ended.
          * @enum {string}
          */
         EndReason: "completed" | "error" | "terminated";
+        /** UserMessage */
         UserMessage: {
             message_id: components["schemas"]["MessageId"];
             content: components["schemas"]["Part"][];
             origin: components["schemas"]["Origin"];
         };
-        /** @description One message of a person, or of whatever stands for one. */
+        /**
+         * MessageId
+         * @description One message of a person, or of whatever stands for one.
+         */
         MessageId: string;
-        /** @description One piece of a message. */
+        /**
+         * Part
+         * @description One piece of a message.
+         */
         Part: {
             /** @constant */
             type: "text";
@@ -290,7 +318,10 @@ export interface components {
             type: "file";
             path: string;
         };
-        /** @description What an event says of content that is elsewhere. */
+        /**
+         * BlobRef
+         * @description What an event says of content that is elsewhere.
+         */
         BlobRef: {
             id: components["schemas"]["BlobId"];
             /**
@@ -304,17 +335,23 @@ export interface components {
             /** @description How it ends; empty when it is not text. */
             tail: string;
         };
-        /** @description The SHA-256 of the content, in hex. */
+        /**
+         * BlobId
+         * @description The SHA-256 of the content, in hex.
+         */
         BlobId: string;
         /**
+         * Origin
          * @description What made a turn or a message.
          * @enum {string}
          */
         Origin: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        /** TurnStarted */
         TurnStarted: {
             message_ids: components["schemas"]["MessageId"][];
             origin: components["schemas"]["Origin"];
         };
+        /** Status */
         Status: {
             state: components["schemas"]["Activity"];
             label?: string | null;
@@ -323,11 +360,15 @@ export interface components {
             detail?: unknown;
         };
         /**
+         * Activity
          * @description What a session is doing for the person who waits.
          * @enum {string}
          */
         Activity: "accepted" | "starting" | "thinking" | "responding" | "tool" | "waiting" | "retrying" | "compacting" | "stopping";
-        /** @description A message for the running turn: accepted with its content, then delivered, rejected, or returned to the queue. */
+        /**
+         * Steer
+         * @description A message for the running turn: accepted with its content, then delivered, rejected, or returned to the queue.
+         */
         Steer: {
             message_id: components["schemas"]["MessageId"];
             state: components["schemas"]["SteerState"];
@@ -336,13 +377,18 @@ export interface components {
             reason?: string | null;
         };
         /**
+         * SteerState
          * @description What became of a message meant for the running turn.
          * @enum {string}
          */
         SteerState: "accepted" | "delivered" | "rejected" | "returned";
+        /** TurnResult */
         TurnResult: {
             text: string;
+            /** @description What the session's `output_schema` asked for. */
+            structured_output?: unknown;
         };
+        /** Done */
         Done: {
             outcome: components["schemas"]["Outcome"];
             stopped?: boolean;
@@ -351,20 +397,35 @@ export interface components {
             reason?: string | null;
             /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
             anchor?: string | null;
+            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            then?: components["schemas"]["AfterStop"] | null;
         };
         /**
+         * Outcome
          * @description How a turn ended.
          * @enum {string}
          */
         Outcome: "completed" | "stopped" | "interrupted" | "failed";
-        /** @description Something went wrong, with what to do about it. */
+        /**
+         * AfterStop
+         * @description What becomes of the queue when a turn is stopped.
+         * @enum {string}
+         */
+        AfterStop: "continue" | "hold";
+        /**
+         * Failure
+         * @description Something went wrong, with what to do about it.
+         */
         Failure: {
             message: string;
             code: string;
             retryable: boolean;
             fix?: string | null;
         };
-        /** @description What this turn used. */
+        /**
+         * Usage
+         * @description What this turn used.
+         */
         Usage: {
             /** Format: uint64 */
             input_tokens: number;
@@ -381,6 +442,7 @@ export interface components {
             /** Format: uint64 */
             context_window?: number | null;
         };
+        /** Delta */
         Delta: {
             block_id: components["schemas"]["BlockId"];
             text: string;
@@ -389,19 +451,27 @@ export interface components {
             /** @description The block was closed half written. */
             interrupted?: boolean;
         };
-        /** @description A stretch of text or thinking. */
+        /**
+         * BlockId
+         * @description A stretch of text or thinking.
+         */
         BlockId: string;
+        /** Thinking */
         Thinking: {
             block_id: components["schemas"]["BlockId"];
             text: string;
             done?: boolean | null;
             interrupted?: boolean;
         };
-        /** @description The agent took back what it streamed in this block. */
+        /**
+         * Retracted
+         * @description The agent took back what it streamed in this block.
+         */
         Retracted: {
             block_id: components["schemas"]["BlockId"];
             reason?: string | null;
         };
+        /** ToolStart */
         ToolStart: {
             tool_use_id: components["schemas"]["ToolUseId"];
             tool: string;
@@ -418,14 +488,19 @@ export interface components {
             /** @description The whole input, when what is in `input` had to be cut. */
             blob?: components["schemas"]["BlobRef"] | null;
         };
-        /** @description One call of a tool; the agent's own id. */
+        /**
+         * ToolUseId
+         * @description One call of a tool; the agent's own id.
+         */
         ToolUseId: string;
+        /** ToolProgress */
         ToolProgress: {
             tool_use_id: components["schemas"]["ToolUseId"];
             text?: string | null;
             /** Format: double */
             fraction?: number | null;
         };
+        /** ToolResult */
         ToolResult: {
             tool_use_id: components["schemas"]["ToolUseId"];
             output: string;
@@ -441,7 +516,19 @@ export interface components {
             diff?: string | null;
             /** @description The whole output, when what is in `output` had to be cut. */
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description The pictures that the tool brought, in their order; `output` has `[image]` where each stood. */
+            images?: components["schemas"]["Image"][] | null;
         };
+        /**
+         * Image
+         * @description A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size.
+         */
+        Image: {
+            media_type: string;
+            data?: string | null;
+            blob?: components["schemas"]["BlobRef"] | null;
+        };
+        /** PermissionRequest */
         PermissionRequest: {
             ask_id: components["schemas"]["AskId"];
             tool_name: string;
@@ -450,9 +537,15 @@ export interface components {
             title?: string | null;
             options: components["schemas"]["PermissionOption"][];
         };
-        /** @description Something that waits for a person. */
+        /**
+         * AskId
+         * @description Something that waits for a person.
+         */
         AskId: string;
-        /** @description One answer that may be given. */
+        /**
+         * PermissionOption
+         * @description One answer that may be given.
+         */
         PermissionOption: {
             reply: components["schemas"]["PermissionReply"];
             label: string;
@@ -460,10 +553,12 @@ export interface components {
             rule?: string | null;
         };
         /**
+         * PermissionReply
          * @description A person's answer to a permission request.
          * @enum {string}
          */
         PermissionReply: "once" | "always" | "reject";
+        /** PermissionResolved */
         PermissionResolved: {
             ask_id: components["schemas"]["AskId"];
             tool_name: string;
@@ -473,13 +568,23 @@ export interface components {
             reason?: string | null;
             rule?: string | null;
             updated_input?: unknown;
+            /** @description Nobody said no: it ended without an answer. */
+            unanswered?: components["schemas"]["Unanswered"] | null;
         };
+        /**
+         * Unanswered
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @enum {string}
+         */
+        Unanswered: "withdrawn" | "stopped" | "interrupted";
+        /** QuestionRequest */
         QuestionRequest: {
             ask_id: components["schemas"]["AskId"];
             questions: components["schemas"]["Question"][];
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
             title?: string | null;
         };
+        /** Question */
         Question: {
             prompt: string;
             header?: string | null;
@@ -487,10 +592,12 @@ export interface components {
             multiple: boolean;
             free_text: boolean;
         };
+        /** QuestionOption */
         QuestionOption: {
             label: string;
             description?: string | null;
         };
+        /** QuestionResolved */
         QuestionResolved: {
             ask_id: components["schemas"]["AskId"];
             /** @description One list per question. */
@@ -498,8 +605,13 @@ export interface components {
             rejected?: boolean | null;
             by: string;
             reason?: string | null;
+            /** @description Nobody refused to answer: it ended without one. */
+            unanswered?: components["schemas"]["Unanswered"] | null;
         };
-        /** @description A component waits for a value from a person, or a call of a client's tool for its result. */
+        /**
+         * Interrupt
+         * @description A component waits for a value from a person, or a call of a client's tool for its result.
+         */
         Interrupt: {
             interrupt_id: components["schemas"]["AskId"];
             /** @description Of a tool: its name. */
@@ -511,10 +623,12 @@ export interface components {
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
         };
         /**
+         * Surface
          * @description Where a component may appear.
          * @enum {string}
          */
         Surface: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
+        /** InterruptResolved */
         InterruptResolved: {
             interrupt_id: components["schemas"]["AskId"];
             value?: unknown;
@@ -522,7 +636,10 @@ export interface components {
             is_error?: boolean | null;
             by: string;
             reason?: string | null;
+            /** @description Why there is no value. */
+            unanswered?: components["schemas"]["Unanswered"] | null;
         };
+        /** SubagentStarted */
         SubagentStarted: {
             subagent_id: components["schemas"]["SubagentId"];
             name: string;
@@ -530,8 +647,20 @@ export interface components {
             parent_tool_use_id?: components["schemas"]["ToolUseId"] | null;
             parent_subagent_id?: components["schemas"]["SubagentId"] | null;
         };
-        /** @description An agent started by an agent. */
+        /**
+         * SubagentId
+         * @description An agent started by an agent.
+         */
         SubagentId: string;
+        /**
+         * SubagentUpdated
+         * @description What has changed of a sub-agent that runs: it goes on in the background, say.
+         */
+        SubagentUpdated: {
+            subagent_id: components["schemas"]["SubagentId"];
+            background?: boolean | null;
+        };
+        /** SubagentEnded */
         SubagentEnded: {
             subagent_id: components["schemas"]["SubagentId"];
             status: components["schemas"]["WorkStatus"];
@@ -541,23 +670,29 @@ export interface components {
             file_changes: number;
         };
         /**
+         * WorkStatus
          * @description How a sub-agent or a background task ended.
          * @enum {string}
          */
         WorkStatus: "completed" | "failed" | "interrupted";
+        /** BackgroundStarted */
         BackgroundStarted: {
             background_id: components["schemas"]["BackgroundId"];
             kind: components["schemas"]["BackgroundKind"];
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
             label: string;
         };
-        /** @description A command or an agent that outlives its turn. */
+        /**
+         * BackgroundId
+         * @description A command or an agent that outlives its turn.
+         */
         BackgroundId: string;
         /**
+         * BackgroundKind
          * @description What runs in the background.
-         * @enum {string}
          */
-        BackgroundKind: "command" | "agent";
+        BackgroundKind: ("command" | "agent") | "tool" | "schedule";
+        /** BackgroundEnded */
         BackgroundEnded: {
             background_id: components["schemas"]["BackgroundId"];
             status: components["schemas"]["WorkStatus"];
@@ -565,7 +700,10 @@ export interface components {
             /** Format: int32 */
             exit_code?: number | null;
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description Why it ended, when it did not end by itself. */
+            reason?: string | null;
         };
+        /** ComponentUpdate */
         ComponentUpdate: {
             component_id: string;
             name: string;
@@ -574,49 +712,62 @@ export interface components {
             /** @description `props` is merged into what is there, instead of replacing it. */
             merge: boolean;
         };
+        /** ComponentRemove */
         ComponentRemove: {
             component_id: string;
         };
+        /** ComponentCallback */
         ComponentCallback: {
             component_id: string;
             action: string;
             payload: unknown;
             by: string;
         };
+        /** StateSnapshot */
         StateSnapshot: {
             state: unknown;
         };
-        /** @description RFC 6902 JSON Patch. */
+        /**
+         * StateDelta
+         * @description RFC 6902 JSON Patch.
+         */
         StateDelta: {
             patch: unknown;
             by: string;
         };
+        /** PlanUpdated */
         PlanUpdated: {
             steps: components["schemas"]["PlanStep"][];
             explanation?: string | null;
         };
+        /** PlanStep */
         PlanStep: {
             text: string;
             status: components["schemas"]["StepStatus"];
         };
         /**
+         * StepStatus
          * @description How far a step of the plan is.
          * @enum {string}
          */
         StepStatus: "pending" | "running" | "done";
+        /** DiffUpdated */
         DiffUpdated: {
             files: components["schemas"]["FileDiff"][];
         };
+        /** FileDiff */
         FileDiff: {
             path: string;
             kind: components["schemas"]["FileChange"];
             diff: string;
         };
         /**
+         * FileChange
          * @description What happened to a file.
          * @enum {string}
          */
         FileChange: "added" | "modified" | "deleted" | "renamed";
+        /** ArtifactCreated */
         ArtifactCreated: {
             artifact_id: string;
             title: string;
@@ -625,21 +776,25 @@ export interface components {
             content?: string | null;
             blob?: components["schemas"]["BlobRef"] | null;
         };
+        /** ArtifactUpdated */
         ArtifactUpdated: {
             artifact_id: string;
             title?: string | null;
             content?: string | null;
             blob?: components["schemas"]["BlobRef"] | null;
         };
+        /** ArtifactVersion */
         ArtifactVersion: {
             artifact_id: string;
             /** Format: uint64 */
             version: number;
             label?: string | null;
         };
+        /** ArtifactRemoved */
         ArtifactRemoved: {
             artifact_id: string;
         };
+        /** EvidenceChanged */
         EvidenceChanged: {
             evidence_id: string;
             kind: string;
@@ -647,14 +802,17 @@ export interface components {
             status: string;
             detail?: unknown;
         };
+        /** CompactionStart */
         CompactionStart: {
             trigger: components["schemas"]["CompactionTrigger"];
         };
         /**
+         * CompactionTrigger
          * @description Who asked for a compaction.
          * @enum {string}
          */
         CompactionTrigger: "manual" | "auto";
+        /** CompactionEnd */
         CompactionEnd: {
             /** Format: uint64 */
             removed?: number | null;
@@ -669,10 +827,12 @@ export interface components {
             failed?: boolean | null;
         };
         /**
+         * CompactionReason
          * @description Why history was compacted.
          * @enum {string}
          */
         CompactionReason: "tokens" | "count" | "summary" | "manual";
+        /** Rollback */
         Rollback: {
             turn_ids: components["schemas"]["TurnId"][];
             files_restored: boolean;
@@ -680,32 +840,53 @@ export interface components {
             /** @description The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns. */
             branched?: boolean | null;
         };
-        /** @description From a user message, or another trigger, to `done`. */
+        /**
+         * TurnId
+         * @description From a user message, or another trigger, to `done`.
+         */
         TurnId: string;
+        /** Forked */
         Forked: {
             from_session: components["schemas"]["SessionId"];
+            /** @description What that one was called then. */
+            from_title?: string | null;
             at_seq: components["schemas"]["Seq"];
         };
         /**
+         * Seq
          * Format: uint64
          * @description A position in one session's log. The first event has 1; `ZERO` stands before it.
          */
         Seq: number;
-        /** @description The queue as it is now. A message's content stands in `added`, once, when it enters. */
+        /**
+         * QueueChanged
+         * @description The queue as it is now. A message's content stands in `added` when it enters, and again when it is edited.
+         */
         QueueChanged: {
             queue: components["schemas"]["QueueItem"][];
             added?: components["schemas"]["QueueAdded"] | null;
         };
+        /** QueueItem */
         QueueItem: {
             message_id: components["schemas"]["MessageId"];
             preview: string;
             state: components["schemas"]["QueueState"];
+            /** @description It does not go on by itself, and this is why. */
+            held?: components["schemas"]["Hold"] | null;
         };
         /**
+         * QueueState
          * @description Where a message in the queue stands.
          * @enum {string}
          */
         QueueState: "waiting" | "returned";
+        /**
+         * Hold
+         * @description Why a message in the queue waits for somebody to say that it may go on.
+         * @enum {string}
+         */
+        Hold: "stopped" | "restarted" | "not_started" | "archived" | "ended";
+        /** QueueAdded */
         QueueAdded: {
             message_id: components["schemas"]["MessageId"];
             content: components["schemas"]["Part"][];
@@ -713,7 +894,10 @@ export interface components {
             /** Format: uint64 */
             position: number;
         };
-        /** @description Something an agent said that its adapter could not read: kept and counted, never fatal, never silent. */
+        /**
+         * AgentUnparsed
+         * @description Something an agent said that its adapter could not read: kept and counted, never fatal, never silent.
+         */
         AgentUnparsed: {
             location: string;
             error: string;
@@ -722,6 +906,15 @@ export interface components {
             /** Format: uint64 */
             size?: number | null;
             sha256?: string | null;
+        };
+        /**
+         * Unreadable
+         * @description What is said of it.
+         */
+        Unreadable: {
+            error: string;
+            /** @description How it begins. */
+            raw: string;
         };
     };
     responses: never;

@@ -1,13 +1,9 @@
 // Brings a view forward. The fold itself lives in the daemon; a client only applies its smallest changes. Not here: the connection.
 // Works on plain objects and on reactive ones alike: it changes exactly the fields that changed, so that a delta touches one text node.
 
-type Fields = Record<string, unknown>
+import type { Op } from './types.js'
 
-export type Op =
-  | { op: 'append'; path: string[]; field: string; text: string }
-  | { op: 'set'; path: string[]; fields: Fields }
-  | { op: 'insert'; path: string[]; node: Fields }
-  | { op: 'remove'; path: string[] }
+type Fields = Record<string, unknown>
 
 /** Applies one change. One to something that is not here is for somebody who holds more. */
 export function apply(view: object, op: Op): void {
@@ -24,8 +20,9 @@ export function apply(view: object, op: Op): void {
       else node[name] = value
     }
   } else if (op.op === 'insert') {
-    if (Array.isArray(node[children])) (node[children] as Fields[]).push(op.node)
-    else node[children] = [op.node]
+    const inserted = op.node as unknown as Fields
+    if (Array.isArray(node[children])) (node[children] as Fields[]).push(inserted)
+    else node[children] = [inserted]
   } else if (op.op === 'remove') {
     const list = (node[children] ?? []) as Fields[]
     const at = list.findLastIndex((child) => child['id'] === op.path.at(-1))
@@ -67,7 +64,16 @@ function merge(held: Fields, fresh: Fields): void {
     const known = held[name]
     if (value === undefined || known === value) continue
     if ((name === 'messages' || name === 'blocks') && Array.isArray(known)) mergeChildren(known, value as Fields[])
-    else if (JSON.stringify(known) !== JSON.stringify(value)) held[name] = value
+    else if (!alike(known, value)) held[name] = value
+  }
+}
+
+/** What is nested too deeply to be written down counts as changed. */
+function alike(known: unknown, value: unknown): boolean {
+  try {
+    return JSON.stringify(known) === JSON.stringify(value)
+  } catch {
+    return false
   }
 }
 

@@ -1,5 +1,6 @@
-// Everything about views but the connection: the shapes, and how one is brought forward. The workbench takes this part and no other.
+// Everything about views but the connection: the shapes, and how one is brought forward.
 
-export { apply, reconcile, type Op } from './apply.js'
-export type * from './blocks.js'
+export { apply, reconcile } from './apply.js'
+export { contentOf } from './content.js'
+export { applied } from './copy.js'
 export type * from './types.js'

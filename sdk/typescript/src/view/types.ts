@@ -1,74 +1,50 @@
-// The view: a session as people read it. Written by hand, because a view is a tree that grows by the daemon's changes (see `apply.ts`).
+// The names of what a view is made of. The shapes are generated from the daemon's own types; see `generated/`.
 
-import type { Block, Component, Plan } from './blocks.js'
+import type { components } from '../generated/api.js'
 
-export interface Usage {
-  input_tokens: number
-  output_tokens: number
-  cached_tokens?: number
-  reasoning_tokens?: number
-  cost_usd?: number
-  context_used?: number
-  context_window?: number
-}
+type Schemas = components['schemas']
 
-export interface Message {
-  id: string
-  role: 'user' | 'agent' | 'system'
-  turn_id?: string
-  blocks: Block[]
-  done: boolean
-  content: string
-  started_at: string
-  ended_at?: string
-  outcome?: 'completed' | 'stopped' | 'interrupted' | 'failed'
-  reason?: string
-  usage?: Usage
-  origin?: string
-}
+/** A conversation as people read it: the newest messages, and what is true now. */
+export type View = Schemas['View']
+export type Message = Schemas['ViewMessage']
+/** The smallest change that brings a view forward. */
+export type Op = Schemas['ViewOp']
 
-export interface Activity {
-  state: string
-  label?: string
-  attempt?: number
-  since: string
-}
+/** One thing in a message. `kind` says which. More kinds and fields may be added. */
+export type Block = Schemas['ViewBlock']
+export type TextBlock = Schemas['TextBlock']
+export type ThinkingBlock = Schemas['ThinkingBlock']
+export type ToolBlock = Schemas['ToolBlock']
+export type PermissionBlock = Schemas['PermissionBlock']
+export type QuestionBlock = Schemas['QuestionBlock']
+export type InterruptBlock = Schemas['InterruptBlock']
+export type ComponentBlock = Schemas['ComponentBlock']
+export type SubagentBlock = Schemas['SubagentBlock']
+export type PlanBlock = Schemas['PlanBlock']
+export type DiffBlock = Schemas['DiffBlock']
+export type ArtifactBlock = Schemas['ArtifactBlock']
+export type ImageBlock = Schemas['ImageBlock']
+export type CompactionBlock = Schemas['CompactionBlock']
+export type ErrorBlock = Schemas['ErrorBlock']
+export type NoteBlock = Schemas['NoteBlock']
+export type UnknownBlock = Schemas['UnknownBlock']
 
-export interface SlashCommand {
-  name: string
-  description?: string
-  hint?: string
-}
-
-export interface View {
-  seq: number
-  session: {
-    session_id?: string
-    runtime?: string
-    title?: string
-    cwd?: string
-    model?: string
-    mode?: string
-    provider_session_id?: string
-    resumed?: boolean
-    turn?: string
-    archived?: boolean
-    ended?: { reason: string; message?: string }
-    /** What the agent understands after a slash. */
-    commands?: SlashCommand[]
-  }
-  messages: Message[]
-  asks: { ask_id: string; kind: string; path: string[]; asked_at: string }[]
-  queue: { message_id: string; preview: string; state: string }[]
-  steers: { message_id: string; content?: Part[] }[]
-  components: Component[]
-  background: { background_id: string; kind: string; label: string; tool_use_id?: string; started_at: string }[]
-  state?: unknown
-  plan?: Plan | null
-  activity?: Activity | null
-  usage?: Usage
-  before?: string
-}
-
-export type Part =
-  { type: 'text'; text: string } | { type: 'image'; media_type: string; data: string } | { type: 'file'; path: string }
+export type Activity = Schemas['ViewActivity']
+/** Something that goes on between turns: a command, another tool's call, a sub-agent, or a time the agent has set itself. */
+export type BackgroundWork = Schemas['ViewBackground']
+export type BlobRef = Schemas['BlobRef']
+/** A file that is different from how it was when the session began to change it. */
+export type ChangedFile = Schemas['ViewFile']
+export type Component = Schemas['ViewComponent']
+export type FileDiff = Schemas['FileDiff']
+export type Part = Schemas['Part']
+export type PermissionOption = Schemas['PermissionOption']
+export type Plan = Schemas['ViewPlan']
+export type Question = Schemas['Question']
+/** A message that waits. */
+export type QueuedMessage = Schemas['QueueItem']
+export type SlashCommand = Schemas['SlashCommand']
+export type ToolImage = Schemas['Image']
+/** Why nobody answered: the agent took it back, the turn was stopped, or whoever asked is gone. */
+export type Unanswered = Schemas['Unanswered']
+export type Usage = Schemas['Usage']

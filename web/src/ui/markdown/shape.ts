@@ -2,7 +2,7 @@
 // nothing else becomes an attribute. Not here: the page.
 
 import type { Token, Tokens } from 'marked'
-import { safeHref } from '../../lib/markdown'
+import { isScript, safeHref } from '../../lib/markdown'
 
 export interface ElementShape {
   tag: string
@@ -20,6 +20,8 @@ const element = (tag: string, children: Shape[], attributes: Record<string, stri
   attributes,
   children,
 })
+/** What is read in the direction its first letters have. */
+const AUTO = { dir: 'auto' }
 const as = <T>(token: Token) => token as T
 
 /** One block; nothing for what is only space between blocks. */
@@ -30,13 +32,13 @@ export function blockShape(token: Token): Shape | undefined {
     case 'checkbox':
       return undefined
     case 'paragraph':
-      return element('p', inlineShapes(as<Tokens.Paragraph>(token).tokens))
+      return element('p', inlineShapes(as<Tokens.Paragraph>(token).tokens), AUTO)
     case 'text':
-      return element('p', textShapes(as<Tokens.Text>(token)))
+      return element('p', textShapes(as<Tokens.Text>(token)), AUTO)
     case 'heading': {
       const { depth, tokens } = as<Tokens.Heading>(token)
       // One step down: the page's own heading is the session's title.
-      return element(`h${Math.min(6, depth + 1)}`, inlineShapes(tokens), { class: `heading h${depth}` })
+      return element(`h${Math.min(6, depth + 1)}`, inlineShapes(tokens), { class: `heading h${depth}`, ...AUTO })
     }
     case 'code': {
       const { text, lang } = as<Tokens.Code>(token)
@@ -47,7 +49,7 @@ export function blockShape(token: Token): Shape | undefined {
     case 'table':
       return table(as<Tokens.Table>(token))
     case 'blockquote':
-      return element('blockquote', blockShapes(as<Tokens.Blockquote>(token).tokens))
+      return element('blockquote', blockShapes(as<Tokens.Blockquote>(token).tokens), AUTO)
     case 'hr':
       return element('hr', [])
     case 'html':
@@ -63,7 +65,7 @@ function blockShapes(tokens: Token[]): Shape[] {
 
 function list({ ordered, start, items }: Tokens.List): Shape {
   const from: Record<string, string> = ordered && start !== 1 ? { start: String(start) } : {}
-  return element(ordered ? 'ol' : 'ul', items.map(item), from)
+  return element(ordered ? 'ol' : 'ul', items.map(item), { ...from, ...AUTO })
 }
 
 function item({ task, checked, tokens }: Tokens.ListItem): Shape {
@@ -71,14 +73,17 @@ function item({ task, checked, tokens }: Tokens.ListItem): Shape {
     if (token.type === 'text') return textShapes(as<Tokens.Text>(token))
     return blockShapes([token])
   })
-  if (!task) return element('li', inside)
+  if (!task) return element('li', inside, AUTO)
   const box = { type: 'checkbox', disabled: '', 'aria-label': checked ? 'Done' : 'Not done' }
-  return element('li', [element('input', [], checked ? { ...box, checked: '' } : box), ...inside], { class: 'task' })
+  return element('li', [element('input', [], checked ? { ...box, checked: '' } : box), ...inside], {
+    class: 'task',
+    ...AUTO,
+  })
 }
 
 function table({ header, rows }: Tokens.Table): Shape {
   const cell = (tag: string) => (cell: Tokens.TableCell) =>
-    element(tag, inlineShapes(cell.tokens), cell.align ? { class: cell.align } : {})
+    element(tag, inlineShapes(cell.tokens), { ...(cell.align ? { class: cell.align } : {}), ...AUTO })
   const body = rows.map((row) => element('tr', row.map(cell('td'))))
   const head = element('thead', [element('tr', header.map(cell('th')))])
   // A wide table has to scroll by keyboard too.
@@ -129,7 +134,19 @@ function inlineShapes(tokens: Token[]): Shape[] {
 
 function link(address: string, title: string | null | undefined, children: Shape[]): Shape {
   const href = safeHref(address)
-  if (!href) return element('span', children, { title: address })
+  if (!href) return unlinked(address, children)
   const about: Record<string, string> = title ? { title } : {}
   return element('a', children, { href, ...about, target: '_blank', rel: 'noreferrer noopener' })
 }
+
+/** A place that this page cannot go to, such as a file of the project: the words, and the place where it says more than they do. */
+function unlinked(address: string, children: Shape[]): Shape {
+  const said = wordsOf(children)
+  const more = address && !address.startsWith('#') && !said.includes(address) && !isScript(address)
+  return element('span', more ? [...children, ' ', element('code', [address])] : children, { title: address })
+}
+
+const wordsOf = (shapes: Shape[]): string =>
+  shapes
+    .map((shape) => (typeof shape === 'string' ? shape : 'tag' in shape ? wordsOf(shape.children) : shape.code))
+    .join('')

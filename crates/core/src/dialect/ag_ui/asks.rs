@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::event::{Interrupt, PermissionRequest, QuestionRequest};
 
 /// What waits for an answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Ask {
     Interrupt(Value),
     /// A call of a tool that the client runs; its result is the answer.

@@ -35,10 +35,9 @@ impl AgUi {
         }
         let by = envelope.subagent_id.as_ref().map(ToString::to_string);
         let arguments = input.to_string();
-        let (tool_call_id, subagent_run_id) = (call.as_str(), by.as_deref());
-        out.push(&Frame::ToolCallStart { tool_call_id, tool_call_name: name(tool), subagent_run_id });
-        out.push(&Frame::ToolCallArgs { tool_call_id, delta: &arguments, subagent_run_id });
-        out.push(&Frame::ToolCallEnd { tool_call_id, subagent_run_id });
+        for frame in &Frame::call(&call, name(tool), &arguments, by.as_deref()) {
+            out.push(frame);
+        }
         let body = Body::Call { name: name(tool).to_owned(), arguments, result: None };
         self.messages.add(&call, envelope.turn_id.clone(), by, body);
         self.calls.insert(id.to_owned(), call.clone());
@@ -76,6 +75,9 @@ impl AgUi {
 
     pub(super) fn ask(&mut self, envelope: &Envelope, out: &mut Frames) {
         let by = envelope.subagent_id.as_ref().map(SubagentId::as_str);
+        if let Event::Interrupt(request) = &envelope.event {
+            self.asked_of_clients.insert(request.component_name.clone());
+        }
         match &envelope.event {
             Event::PermissionRequest(request) => {
                 let tool = request.tool_use_id.as_ref().map_or(request.ask_id.as_str(), |id| id.as_str());

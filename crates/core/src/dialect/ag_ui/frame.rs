@@ -135,6 +135,15 @@ pub(super) enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// A call with its arguments.
+    pub(super) fn call(tool_call_id: &'a str, tool_call_name: &'a str, arguments: &'a str, by: By<'a>) -> [Self; 3] {
+        [
+            Frame::ToolCallStart { tool_call_id, tool_call_name, subagent_run_id: by },
+            Frame::ToolCallArgs { tool_call_id, delta: arguments, subagent_run_id: by },
+            Frame::ToolCallEnd { tool_call_id, subagent_run_id: by },
+        ]
+    }
+
     /// The result of a call; `message_id` is the call's with `:result` behind it.
     pub(super) fn result(message_id: &'a str, tool_call_id: &'a str, outcome: &'a Outcome, by: By<'a>) -> Self {
         Frame::ToolCallResult {

@@ -1,8 +1,8 @@
 //! The messages of a session in the order in which the clients' own reducer has them. A result stands right behind its call.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -11,13 +11,15 @@ use crate::id::TurnId;
 /// How much of the messages is told at once: these clients refuse a frame over 10 MB. What is older is left out.
 const SNAPSHOT_BYTES: usize = 8 << 20;
 
-#[derive(Debug, Default)]
+/// Copies share the messages: a copy is made for each reader, and changes few of them.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Messages {
-    list: Vec<Message>,
+    list: Vec<Arc<Message>>,
     places: HashMap<String, usize>,
+    taken_back: HashSet<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Message {
     id: String,
     pub(super) turn: Option<TurnId>,
@@ -27,7 +29,7 @@ pub(super) struct Message {
     gone: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Body {
     /// A text, or a list of parts.
     User(Value),
@@ -60,7 +62,11 @@ impl Messages {
     }
 
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Message> {
-        self.list.get_mut(place)
+        self.list.get_mut(place).map(Arc::make_mut)
+    }
+
+    pub(super) fn all(&self) -> &[Arc<Message>] {
+        &self.list
     }
 
     pub(super) fn get(&mut self, id: &str) -> Option<&mut Message> {
@@ -74,7 +80,8 @@ impl Messages {
         }
         let place = self.list.len();
         self.places.insert(id.to_owned(), place);
-        self.list.push(Message { id: id.to_owned(), turn, by, body, gone: false });
+        let message = Message { id: id.to_owned(), turn, by, body, gone: false };
+        self.list.push(Arc::new(message));
         place
     }
 
@@ -82,80 +89,117 @@ impl Messages {
         if let Some(place) = self.places.remove(id)
             && let Some(message) = self.list.get_mut(place)
         {
-            message.gone = true;
+            Arc::make_mut(message).gone = true;
         }
     }
 
     pub(super) fn remove_turns(&mut self, turns: &[TurnId]) {
         for message in &mut self.list {
             if message.turn.as_ref().is_some_and(|turn| turns.contains(turn)) {
-                message.gone = true;
+                Arc::make_mut(message).gone = true;
                 self.places.remove(&message.id);
+                self.taken_back.insert(message.id.clone());
             }
         }
     }
+
+    /// About how much they take in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.list.iter().map(|message| message.weight()).sum()
+    }
+
+    /// Whether a message of this name was taken back.
+    pub(super) fn was_taken_back(&self, id: &str) -> bool {
+        self.taken_back.contains(id)
+    }
 }
 
-/// All messages, as a snapshot tells them.
+/// Messages, as a snapshot tells them.
 #[derive(Debug)]
 pub(super) struct Snapshot<'a> {
-    /// The newest, as many as fit.
-    messages: &'a [Message],
+    messages: &'a [Arc<Message>],
     /// Calls whose result is told after it.
     late: HashSet<&'a str>,
+    /// What is told as saying nothing.
+    empty: HashSet<&'a str>,
 }
 
 impl Messages {
+    /// All of them, as many as fit.
     pub(super) fn snapshot(&self) -> Snapshot<'_> {
-        Snapshot { messages: self.newest(), late: HashSet::new() }
+        Snapshot::of(self.newest())
     }
 
-    fn newest(&self) -> &[Message] {
+    pub(super) fn newest(&self) -> &[Arc<Message>] {
         let mut size = 0;
-        let fits = |message: &&Message| {
+        let fits = |message: &&Arc<Message>| {
             size += if message.gone { 0 } else { message.size() };
             size <= SNAPSHOT_BYTES
         };
         let count = self.list.iter().rev().take_while(fits).count();
         self.list.get(self.list.len() - count..).unwrap_or_default()
     }
+}
 
-    /// A snapshot for a client that has these. What is new to it comes at its end, where a result would not stand behind its call; so results of calls
-    /// that it has are left out, and returned.
-    pub(super) fn snapshot_for(&self, known: &HashSet<String>) -> (Snapshot<'_>, Vec<Late<'_>>) {
-        let late = |message: &'_ Message| {
-            let is_late =
-                !message.gone && known.contains(&message.id) && !known.contains(&format!("{}:result", message.id));
-            is_late && matches!(message.body, Body::Call { result: Some(_), .. })
-        };
-        let messages = self.newest();
-        let results = messages.iter().filter(|message| late(message)).filter_map(|message| match &message.body {
-            Body::Call { result: Some(outcome), .. } => {
-                Some(Late { call: &message.id, by: message.by.as_deref(), outcome })
+impl<'a> Snapshot<'a> {
+    pub(super) fn of(messages: &'a [Arc<Message>]) -> Self {
+        Self { messages, late: HashSet::new(), empty: HashSet::new() }
+    }
+
+    pub(super) fn emptied(self, empty: HashSet<&'a str>) -> Self {
+        Self { empty, ..self }
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &'a Message> {
+        self.messages.iter().map(Arc::as_ref).filter(|message| !message.gone)
+    }
+
+    /// The messages as clients hold them.
+    pub(super) fn told(&self) -> impl Iterator<Item = Value> {
+        self.shown().flat_map(|message| {
+            let mut json = message.to_json();
+            if let (true, Some(json)) = (self.empty.contains(message.id()), json.as_object_mut()) {
+                json.insert("content".to_owned(), json!(""));
             }
-            _ => None,
-        });
-        let results: Vec<Late<'_>> = results.collect();
-        (Snapshot { messages, late: results.iter().map(|late| late.call).collect() }, results)
+            let result = match &message.body {
+                Body::Call { result: Some(outcome), .. } if !self.late.contains(message.id()) => {
+                    Some(message.result_to_json(outcome))
+                }
+                _ => None,
+            };
+            std::iter::once(json).chain(result)
+        })
+    }
+
+    /// Calls that a client has without their result. What is new to it comes at its end, where a result would not stand behind its call; so these
+    /// results are told by themselves.
+    pub(super) fn late_for(&self, known: &HashSet<String>) -> Vec<&'a Message> {
+        let is_late = |message: &&Message| {
+            let has_call = known.contains(&message.id) && !known.contains(&format!("{}:result", message.id));
+            has_call && matches!(message.body, Body::Call { result: Some(_), .. })
+        };
+        self.shown().filter(is_late).collect()
+    }
+
+    /// The snapshot without the results of these calls.
+    pub(super) fn without_results(self, calls: &[&'a Message]) -> Self {
+        Self { late: calls.iter().map(|message| message.id()).collect(), ..self }
     }
 
     /// Messages of nobody. A client that is told only of these lets go of all it has; it would keep its thoughts and activities if there were none
     /// among them. They go themselves with the next snapshot that has some.
     pub(super) fn blank(&self) -> Messages {
         let mut blank = Messages::default();
-        let shown = || self.newest().iter().filter(|message| !message.gone);
-        if shown().any(|message| matches!(message.body, Body::Reasoning(_))) {
+        if self.shown().any(|message| matches!(message.body, Body::Reasoning(_))) {
             blank.add("blank:reasoning", None, None, Body::Reasoning(String::new()));
         }
-        if shown().any(|message| matches!(message.body, Body::Activity { .. })) {
+        if self.shown().any(|message| matches!(message.body, Body::Activity { .. })) {
             let body = Body::Activity { kind: "blank".to_owned(), content: json!({}) };
             blank.add("blank:activity", None, None, body);
         }
         blank
     }
-}
 
-impl Snapshot<'_> {
     /// Whether a client that has these, in its order, would have the messages in ours: it leaves what it has where it is, and puts what is new at
     /// its end. Of activities it does not say which it has.
     pub(super) fn keeps_order(&self, of_client: &[String]) -> bool {
@@ -166,41 +210,43 @@ impl Snapshot<'_> {
     }
 
     fn ids(&self) -> impl Iterator<Item = String> {
-        let shown = self.messages.iter().filter(|message| !message.gone);
-        let shown = shown.filter(|message| !matches!(message.body, Body::Activity { .. }));
+        let shown = self.shown().filter(|message| !matches!(message.body, Body::Activity { .. }));
         shown.flat_map(|message| {
             let has_result = matches!(message.body, Body::Call { result: Some(_), .. });
-            let result =
-                (has_result && !self.late.contains(message.id.as_str())).then(|| format!("{}:result", message.id));
+            let result = (has_result && !self.late.contains(message.id())).then(|| format!("{}:result", message.id));
             std::iter::once(message.id.clone()).chain(result)
         })
     }
 }
 
-/// A result that came while the client was away.
-#[derive(Debug)]
-pub(super) struct Late<'a> {
-    pub(super) call: &'a str,
-    pub(super) by: Option<&'a str>,
-    pub(super) outcome: &'a Outcome,
-}
-
 impl Serialize for Snapshot<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        for message in self.messages.iter().filter(|message| !message.gone) {
-            list.serialize_element(&message.to_json())?;
-            if let Body::Call { result: Some(outcome), .. } = &message.body
-                && !self.late.contains(message.id.as_str())
-            {
-                list.serialize_element(&message.result_to_json(outcome))?;
-            }
-        }
-        list.end()
+        serializer.collect_seq(self.told())
     }
 }
 
 impl Message {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether it was taken back.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// About as much as it takes in memory. It is asked for with every run, so nothing is read for it.
+    fn weight(&self) -> usize {
+        let body = match &self.body {
+            Body::User(Value::String(content)) | Body::Text(content) | Body::Reasoning(content) => content.len(),
+            Body::Call { name, arguments, result } => {
+                name.len() + arguments.len() + result.as_ref().map_or(0, |outcome| outcome.content.len())
+            }
+            Body::User(_) | Body::Activity { .. } => 1_024,
+        };
+        body + 2 * self.id.len() + 150
+    }
+
     /// About as much as it takes in a frame.
     fn size(&self) -> usize {
         let escaped = |byte: u8| match byte {

@@ -1,33 +1,43 @@
 //! AG-UI, as its clients of 1.0 and of 0.0.x read it.
 //!
-//! One response is one run: it begins with a snapshot of everything (which is idempotent, so it does not matter what the client has), goes on live,
-//! and ends where the turn ends or where somebody has to answer. The messages as the clients hold them are in `messages`, calls and asks in
-//! `calls`, interrupts in `asks`, what a request wants in `request` and `state`.
+//! One response is one run: it begins with a snapshot of everything that is settled (which is idempotent, so it does not matter what the client has)
+//! and what is open (`opening`), goes on live, and ends where the turn ends or where somebody has to answer. The messages as the clients hold them
+//! are in `messages`, calls and asks in `calls`, interrupts in `asks`, what a request wants in `request` and `state`.
 
 mod asks;
 mod calls;
 mod frame;
 mod messages;
+mod opening;
 mod request;
 mod state;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use self::asks::Ask;
 use self::frame::Frame;
-use self::messages::{Body, Late, Messages};
+use self::messages::{Body, Messages};
 pub use self::request::RunInput;
-pub use self::state::StateCopy;
+pub use self::state::{StateCopy, StateVersions};
 use super::surfaces::{Surface, Surfaces};
-use super::{Dialect, Ending, Frames, name};
+use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::awaited::{Awaited, Loss};
 use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};
 use crate::id::{AskId, MessageId, TurnId};
 
+/// What one run is to tell.
+#[derive(Debug, Clone, Default)]
+pub struct Reader {
+    pub run: RunInput,
+    /// The message this run sent, if it sent one.
+    pub wanted: Option<MessageId>,
+}
+
 /// The fold for one run.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct AgUi {
     run: RunInput,
     /// The run begins with the turn that answers this message.
@@ -43,12 +53,16 @@ pub struct AgUi {
     calls: HashMap<String, String>,
     lanes: BTreeMap<String, Lane>,
     asks: BTreeMap<AskId, Ask>,
-    surfaces: Surfaces,
+    /// What clients were asked to run or to show, by name.
+    asked_of_clients: HashSet<String>,
+    surfaces: Arc<Surfaces>,
+    /// Activities that came back after they were taken back, and what they are called since.
+    renamed: HashMap<String, String>,
     usage: Option<Value>,
     failure: Option<Failure>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OpenText {
     id: String,
     place: usize,
@@ -63,7 +77,7 @@ enum Voice {
 }
 
 /// A sub-agent that has not ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Lane {
     name: String,
     call: Option<String>,
@@ -71,25 +85,21 @@ struct Lane {
 }
 
 impl AgUi {
-    /// `wanted` is the message this run sent, if it sent one.
+    /// A fold of the whole log for one run.
     pub fn new(run: RunInput, wanted: Option<MessageId>) -> Self {
-        Self {
-            run,
-            wanted: wanted.map(Awaited::new),
-            arrived: false,
-            begun: false,
-            over: false,
-            turn: None,
-            said: false,
-            messages: Messages::default(),
-            open: Vec::new(),
-            calls: HashMap::new(),
-            lanes: BTreeMap::new(),
-            asks: BTreeMap::new(),
-            surfaces: Surfaces::default(),
-            usage: None,
-            failure: None,
-        }
+        let mut fold = Self::default();
+        fold.aim(Reader { run, wanted });
+        fold
+    }
+
+    /// Everything as it is, for who only reads.
+    pub fn history(&self) -> Vec<Value> {
+        self.messages.snapshot().told().collect()
+    }
+
+    /// Whether this fold of the past is also that of a run with these tools: what a client runs itself is told in another way.
+    pub fn is_past_of(&self, run: &RunInput) -> bool {
+        run.tools.is_disjoint(&self.asked_of_clients)
     }
 
     /// A client that says nothing of its version knows less.
@@ -98,7 +108,7 @@ impl AgUi {
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
-        let surface = self.surfaces.step(envelope);
+        let surface = Arc::make_mut(&mut self.surfaces).step(envelope);
         self.wanted.iter_mut().for_each(|wanted| wanted.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => self.user_message(envelope, message, out),
@@ -239,7 +249,16 @@ impl AgUi {
     }
 
     fn activity(&mut self, envelope: &Envelope, kind: &str, id: &str, content: Value, out: &mut Frames) {
-        let message_id = format!("{kind}:{id}");
+        let name = format!("{kind}:{id}");
+        let known = self.renamed.get(&name).unwrap_or(&name);
+        let message_id = if self.messages.was_taken_back(known) {
+            // A client that was away still has it where it was. Under another name it is a new one, at the end, for everybody.
+            let again = format!("{name}:{}", envelope.seq);
+            self.renamed.insert(name, again.clone());
+            again
+        } else {
+            known.clone()
+        };
         let content = if content.is_object() { content } else { json!({ "value": content }) };
         out.push(&Frame::ActivitySnapshot { message_id: &message_id, activity_type: kind, content: &content });
         let body = Body::Activity { kind: kind.to_owned(), content };
@@ -269,28 +288,6 @@ impl AgUi {
     /// Why there will be nothing to tell.
     fn loss(&self) -> Option<Loss> {
         self.wanted.as_ref().and_then(Awaited::loss)
-    }
-
-    fn begin(&mut self, out: &mut Frames) {
-        self.begun = true;
-        let protocol_version = self.is_current().then_some("1.0");
-        out.push(&Frame::RunStarted { thread_id: &self.run.thread_id, run_id: &self.run.run_id, protocol_version });
-        out.push(&Frame::StateSnapshot { snapshot: &self.surfaces.state() });
-        let (mut messages, mut late) = self.messages.snapshot_for(&self.run.known);
-        if !messages.keeps_order(&self.run.order) {
-            // Others spoke before the client did, and it would show them behind it: it begins anew.
-            out.push(&Frame::MessagesSnapshot { messages: self.messages.blank().snapshot() });
-            (messages, late) = (self.messages.snapshot(), Vec::new());
-        }
-        out.push(&Frame::MessagesSnapshot { messages });
-        for Late { call, by, outcome } in late {
-            out.push(&Frame::result(&format!("{call}:result"), call, outcome, by));
-        }
-        self.lanes.iter().for_each(|(id, lane)| lane.begin(id, out));
-        self.open.iter().for_each(|open| open.begin(out));
-        if self.turn.is_none() && self.asks.is_empty() {
-            self.finish(self.is_current().then(|| json!({ "type": "success" })), None, out);
-        }
     }
 
     fn done(&mut self, done: &Done, out: &mut Frames) {
@@ -372,8 +369,10 @@ impl Lane {
     }
 }
 
-impl Dialect for AgUi {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for AgUi {
+    type Output = Frames;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if self.over {
             return;
         }
@@ -386,11 +385,27 @@ impl Dialect for AgUi {
         }
     }
 
-    fn arrive(&mut self, frames: &mut Frames) {
+    fn caught_up(&mut self, frames: &mut Frames) {
         self.arrived = true;
         if self.wanted.is_none() {
             self.begin(frames);
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.over
+    }
+
+    fn weight(&self) -> usize {
+        self.messages.weight()
+    }
+}
+
+impl Dialect for AgUi {
+    type Reader = Reader;
+
+    fn aim(&mut self, Reader { run, wanted }: Reader) {
+        (self.run, self.wanted) = (run, wanted.map(Awaited::new));
     }
 
     fn waits(&self) -> bool {
@@ -423,10 +438,6 @@ impl Dialect for AgUi {
                 );
             }
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }
 

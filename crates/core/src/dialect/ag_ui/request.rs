@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::client_tools::{ClientTool, servable};
 use crate::command::{AfterAnswer, Answer};
-use crate::dialect::{lists, own_id};
+use crate::dialect::{approved, lists, own_id};
 use crate::event::{Part, PermissionReply};
 use crate::id::{AskId, MessageId};
 use crate::summary::{AskKind, PendingAsk};
@@ -90,22 +90,31 @@ impl RunInput {
         !self.resume.is_empty()
     }
 
-    /// The answers to what waits. What does not wait any more, or never did, is left out.
-    pub fn answers(&self, pending: &[PendingAsk]) -> Vec<(AskId, Answer)> {
+    /// The answers to what waits. What does not wait any more, or never did, is left out. The error is for a person.
+    pub fn answers(&self, pending: &[PendingAsk]) -> Result<Vec<(AskId, Answer)>, String> {
         let answer = |ask: &PendingAsk| {
             let id = ask.ask_id.as_str();
             let resumed = self.resume.iter().find(|entry| entry.get("interruptId").is_some_and(|named| named == id));
-            let resumed = resumed.map(|entry| {
-                let cancelled = entry.get("status").is_some_and(|status| status == "cancelled");
-                resolve(ask, entry.get("payload").filter(|_| !cancelled))
-            });
+            let resumed = resumed.map(|entry| resumed_with(ask, entry));
             let result = || {
                 let (_, message) = self.results.iter().find(|(call, _)| call == id || is_client_call(ask, call))?;
                 Some(of_result(ask, message))
             };
-            resumed.or_else(result).map(|answer| (ask.ask_id.clone(), answer))
+            resumed.or_else(result).map(|answer| Ok((ask.ask_id.clone(), answer?)))
         };
         pending.iter().filter_map(answer).collect()
+    }
+}
+
+fn resumed_with(ask: &PendingAsk, entry: &Value) -> Result<Answer, String> {
+    let payload = entry.get("payload").filter(|payload| !payload.is_null());
+    match entry.get("status").map(|status| status.as_str().unwrap_or_default()) {
+        Some("cancelled") => resolve(ask, None),
+        None | Some("resolved") if payload.is_none() && ask.kind == AskKind::Permission => {
+            Err(format!("`resume` says neither yes nor no to {}: its `payload` is missing", ask.ask_id))
+        }
+        None | Some("resolved") => resolve(ask, payload),
+        Some(_) => Err("the `status` in `resume` must be `resolved` or `cancelled`".to_owned()),
     }
 }
 
@@ -151,6 +160,23 @@ fn part(part: &Value) -> Result<Part, String> {
                 (_, None) => Err("an image has no `source`".to_owned()),
             }
         }
+        // A file of any type, in the versions 0.0.x.
+        Some("binary") => {
+            let media_type = text("/mimeType").unwrap_or("application/octet-stream");
+            let url = text("/url");
+            let data =
+                text("/data").or_else(|| url?.strip_prefix("data:")?.split_once(";base64,").map(|(_, data)| data));
+            match (data, url) {
+                (Some(data), _) if media_type.starts_with("image/") => {
+                    Ok(Part::Image { media_type: media_type.to_owned(), data: Some(data.to_owned()), blob: None })
+                }
+                (None, Some(url)) => {
+                    Ok(Part::Text { text: format!("[{}]({url})", text("/filename").unwrap_or(media_type)) })
+                }
+                (Some(_), _) => Err(format!("a file of type {media_type} cannot be sent, only images")),
+                (None, None) => Err("a `binary` part has neither `data` nor `url`".to_owned()),
+            }
+        }
         Some(other) => match text("/source/value") {
             Some(url) if text("/source/type") == Some("url") => Ok(Part::Text { text: format!("[{other}]({url})") }),
             _ => Err(format!("a part of type {other:?} cannot be sent")),
@@ -160,14 +186,10 @@ fn part(part: &Value) -> Result<Part, String> {
 }
 
 /// An answer from a payload; none means that the person will not answer.
-fn resolve(ask: &PendingAsk, payload: Option<&Value>) -> Answer {
-    match ask.kind {
+fn resolve(ask: &PendingAsk, payload: Option<&Value>) -> Result<Answer, String> {
+    Ok(match ask.kind {
         AskKind::Permission => {
-            let approved = match payload {
-                Some(Value::Bool(approved)) => *approved,
-                Some(payload) => payload.get("approved").and_then(Value::as_bool).unwrap_or(false),
-                None => false,
-            };
+            let approved = payload.map_or(Ok(false), approved)?;
             let reason = payload.and_then(|payload| payload.get("reason")).and_then(Value::as_str);
             let given = payload.and_then(|payload| payload.get("updatedInput")).filter(|_| approved);
             Answer::Permission {
@@ -178,22 +200,22 @@ fn resolve(ask: &PendingAsk, payload: Option<&Value>) -> Answer {
                 and_then: AfterAnswer::GoOn,
             }
         }
-        AskKind::Question => Answer::Question { answers: payload.map(lists) },
+        AskKind::Question => Answer::Question { answers: payload.map(lists).transpose()? },
         AskKind::Interrupt if ask.client_call().is_some() && payload.is_none() => {
             Answer::ToolFailed { output: "cancelled".into() }
         }
         AskKind::Interrupt => Answer::Interrupt { value: payload.cloned().unwrap_or_default() },
-    }
+    })
 }
 
 /// An answer from the message that a client's tool gave.
-fn of_result(ask: &PendingAsk, message: &Value) -> Answer {
+fn of_result(ask: &PendingAsk, message: &Value) -> Result<Answer, String> {
     let content = message.get("content").cloned().unwrap_or_default();
     if ask.client_call().is_some() {
-        return match message.get("error").and_then(Value::as_str) {
+        return Ok(match message.get("error").and_then(Value::as_str) {
             Some(error) => Answer::ToolFailed { output: error.into() },
             None => Answer::Interrupt { value: content },
-        };
+        });
     }
     let value = match &content {
         Value::String(text) => serde_json::from_str(text).unwrap_or(content),

@@ -1,7 +1,9 @@
 //! Agent UI events: nearly one to one with the log, with the log's own positions as `sequence`, so a position is a cursor here too. Sessions, runs,
-//! text and tools are here; asks, products and everything else in `facts`. What the standard calls reads and writes are routes, and not here.
+//! text and tools are here; asks, products and everything else in `facts`. What the standard's reads answer is folded in `reads`; writes are
+//! routes, and not here.
 
 mod facts;
+mod reads;
 mod wire;
 
 use std::collections::HashMap;
@@ -9,8 +11,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 pub use self::facts::artifact_address;
+pub use self::reads::{Artifact, Artifacts, Findings};
 use self::wire::{Payload, Place, Wire};
-use super::{Dialect, Ending, Frames, name};
+use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::event::{
     Activity, Done, Envelope, Event, Outcome, Part, QueueItem, Status, ToolResult, ToolStart, UserMessage,
 };
@@ -21,7 +24,7 @@ use crate::time::Timestamp;
 pub const PREVIEW_BYTES: usize = 4_096;
 
 /// The fold for one reader.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AgentUi {
     /// What the reader has.
     after: Seq,
@@ -341,8 +344,10 @@ pub(super) fn preview(text: &str, bytes: usize) -> (&str, bool) {
     (text.get(..end).unwrap_or_default(), true)
 }
 
-impl Dialect for AgentUi {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for AgentUi {
+    type Output = Frames;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if self.over {
             return;
         }
@@ -353,14 +358,21 @@ impl Dialect for AgentUi {
         }
     }
 
-    fn arrive(&mut self, _frames: &mut Frames) {}
+    fn is_done(&self) -> bool {
+        self.over
+    }
+}
+
+impl Dialect for AgentUi {
+    /// What the reader has.
+    type Reader = Seq;
+
+    fn aim(&mut self, after: Seq) {
+        self.after = after;
+    }
 
     /// A stream that ends here is read again from where it was.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }

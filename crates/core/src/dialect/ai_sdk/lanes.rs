@@ -15,7 +15,7 @@ const TOLD_EVERY: usize = 200;
 const MAX_CALLS: usize = 50;
 
 /// A sub-agent, or a tree of them: those inside one are part of it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Lane {
     /// The lane this one is inside of.
     within: Option<String>,

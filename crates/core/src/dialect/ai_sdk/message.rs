@@ -1,15 +1,19 @@
 //! What a client makes of the chunks: its messages. The history that the daemon serves is made in the same way, so a page that is loaded anew shows
 //! what the page before it showed. It is also as strict as the clients are, which the tests use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{AiSdk, Profile, Subject};
-use crate::dialect::{Dialect as _, Frames, name};
+use crate::dialect::{Frames, Projection, name};
 use crate::event::{Envelope, Event, Part, UserMessage};
 use crate::id::{AskId, TurnId};
+
+/// About what a message takes in memory besides what it says.
+const MESSAGE_BYTES: usize = 512;
 
 /// A message as these clients hold it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -189,30 +193,73 @@ impl UiMessage {
 }
 
 /// A session as the messages of such a client.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct History {
     dialect: AiSdk,
-    frames: Frames,
     messages: Vec<(Option<TurnId>, UiMessage)>,
     /// The message that is being written.
     current: Option<usize>,
     /// Which call each permission was asked for.
     calls: HashMap<AskId, String>,
+    /// How much was said, as JSON.
+    bytes: usize,
 }
 
-impl History {
-    pub fn new(profile: Profile, pending: std::collections::HashSet<AskId>) -> Self {
-        let dialect = AiSdk::new(profile, Subject::Everything, pending);
-        Self { dialect, frames: Frames::default(), messages: Vec::new(), current: None, calls: HashMap::new() }
+/// The same for the clients of one version, so that all of them share it: 5, 6 or 7. Every ask in it has its answer, unless it is [aimed](History::aim).
+#[derive(Debug, Clone)]
+pub struct HistoryOf<const V: u8>(History);
+
+impl<const V: u8> Default for HistoryOf<V> {
+    fn default() -> Self {
+        let profile = match V {
+            ..=5 => Profile::V5,
+            6 => Profile::V6,
+            7.. => Profile::V7,
+        };
+        Self(History::new(profile, HashSet::new()))
+    }
+}
+
+impl<const V: u8> Deref for HistoryOf<V> {
+    type Target = History;
+
+    fn deref(&self) -> &History {
+        &self.0
+    }
+}
+
+impl<const V: u8> DerefMut for HistoryOf<V> {
+    fn deref_mut(&mut self) -> &mut History {
+        &mut self.0
+    }
+}
+
+impl<const V: u8> Projection for HistoryOf<V> {
+    type Output = ();
+
+    fn apply(&mut self, envelope: &Envelope, (): &mut ()) {
+        self.0.apply(envelope, &mut ());
     }
 
-    pub fn step(&mut self, envelope: &Envelope) {
-        self.dialect.step(envelope, &mut self.frames);
+    fn weight(&self) -> usize {
+        self.0.weight()
+    }
+}
+
+impl Projection for History {
+    type Output = ();
+
+    fn apply(&mut self, envelope: &Envelope, (): &mut ()) {
+        let mut frames = Frames::default();
+        self.dialect.apply(envelope, &mut frames);
+        self.bytes += frames.size();
         match &envelope.event {
             // A part of the answer that it was said into.
             Event::UserMessage(_) if self.dialect.tells(envelope) => {}
             Event::UserMessage(message) => {
-                self.messages.push((envelope.turn_id.clone(), of_user(message)));
+                let message = of_user(message);
+                self.bytes += message.parts.iter().map(|part| part.to_string().len()).sum::<usize>();
+                self.messages.push((envelope.turn_id.clone(), message));
             }
             Event::TurnStarted(_) => {
                 self.current = Some(self.messages.len());
@@ -228,22 +275,37 @@ impl History {
             }
             _ => {}
         }
-        if let Some((_, message)) = self.current.and_then(|at| self.messages.get_mut(at)) {
-            for frame in self.frames.iter() {
-                let chunk = serde_json::from_slice(frame.body).unwrap_or_default();
-                // What the clients would refuse is not sent, which the tests see to.
-                drop(message.apply(&chunk));
-            }
-            if let Event::PermissionResolved(resolved) = &envelope.event
-                && let Some(call) = self.calls.remove(&resolved.ask_id)
-                && self.dialect.profile >= Profile::V6
-            {
-                // A stored message is valid only if it says how an approval ended.
-                let approval = json!({ "id": name(resolved.ask_id.as_str()), "approved": resolved.allowed });
-                drop(message.update(&call, json!({ "approval": approval })));
-            }
+        let Some((_, message)) = self.current.and_then(|at| self.messages.get_mut(at)) else { return };
+        for frame in frames.iter() {
+            let chunk = serde_json::from_slice(frame.body).unwrap_or_default();
+            // What the clients would refuse is not sent, which the tests see to.
+            drop(message.apply(&chunk));
         }
-        self.frames.clear();
+        if let Event::PermissionResolved(resolved) = &envelope.event
+            && let Some(call) = self.calls.remove(&resolved.ask_id)
+            && self.dialect.profile >= Profile::V6
+        {
+            // A stored message is valid only if it says how an approval ended.
+            let approval = json!({ "id": name(resolved.ask_id.as_str()), "approved": resolved.allowed });
+            drop(message.update(&call, json!({ "approval": approval })));
+        }
+    }
+
+    fn weight(&self) -> usize {
+        // As values it takes more than as text.
+        self.messages.len() * MESSAGE_BYTES + self.bytes * 2
+    }
+}
+
+impl History {
+    pub fn new(profile: Profile, pending: HashSet<AskId>) -> Self {
+        let dialect = AiSdk::new(profile, Subject::Everything, pending);
+        Self { dialect, messages: Vec::new(), current: None, calls: HashMap::new(), bytes: 0 }
+    }
+
+    /// Says which asks wait, before the first of them is taken.
+    pub fn aim(&mut self, pending: HashSet<AskId>) {
+        self.dialect.pending = pending;
     }
 
     /// The newest messages, oldest first. An answer of which there is nothing yet is not among them.

@@ -4,6 +4,7 @@
 //! rest. Tools, steps and asks are in `tools`, sub-agents in `lanes`, what a client makes of the chunks in `message`, what a request wants in
 //! `request`.
 
+mod again;
 mod chunk;
 mod lanes;
 mod message;
@@ -11,16 +12,18 @@ mod request;
 mod tools;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+pub use self::again::{Again, Turns};
 use self::chunk::{Chunk, DataPart, PartName};
 use self::lanes::Lane;
-pub use self::message::{History, UiMessage};
-pub use self::request::{Chat, Said, answers, says_the_same, shows};
+pub use self::message::{History, HistoryOf, UiMessage};
+pub use self::request::{Chat, Said, answers, says_the_same};
 use self::tools::{Ask, Step, Tool};
 use super::surfaces::{Surface, Surfaces};
-use super::{Dialect, Ending, Frames, name};
+use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::awaited::{Awaited, Loss};
 use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart, UserMessage};
 use crate::id::{AskId, MessageId, Seq, TurnId};
@@ -36,8 +39,11 @@ pub enum Profile {
 }
 
 /// What a response is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Subject {
+    /// Nothing yet: the past, which all readers share.
+    #[default]
+    Nothing,
     /// The turn that answers this message, once it begins.
     Message(MessageId),
     /// All of a turn: what a client that comes back needs.
@@ -48,8 +54,17 @@ pub enum Subject {
     Everything,
 }
 
+/// What one response is to tell.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    pub profile: Profile,
+    pub subject: Subject,
+    /// The asks that wait now: what was asked before and is not among them has been answered.
+    pub pending: HashSet<AskId>,
+}
+
 /// The fold for one response.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct AiSdk {
     profile: Profile,
     subject: Subject,
@@ -82,7 +97,7 @@ pub struct AiSdk {
     client_calls: HashMap<String, ToolStart>,
     asks: BTreeMap<AskId, Ask>,
     lanes: HashMap<String, Lane>,
-    surfaces: Surfaces,
+    surfaces: Arc<Surfaces>,
     failure: Option<String>,
 }
 
@@ -92,47 +107,22 @@ enum Voice {
     Reasoning,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OpenText {
     voice: Voice,
     id: String,
 }
 
 impl AiSdk {
-    /// `pending` are the asks that wait now: what was asked before and is not among them has been answered.
+    /// A fold of the whole log for one reader.
     pub fn new(profile: Profile, subject: Subject, pending: HashSet<AskId>) -> Self {
-        let after = if let Subject::Rest { after, .. } = &subject { *after } else { Seq::ZERO };
-        let awaited = if let Subject::Message(id) = &subject { Some(Awaited::new(id.clone())) } else { None };
-        Self {
-            profile,
-            subject,
-            awaited,
-            after,
-            pending,
-            arrived: false,
-            over: false,
-            seq: Seq::ZERO,
-            running: None,
-            turn: None,
-            queue: Vec::new(),
-            begun: false,
-            text: None,
-            said: false,
-            step: Step::default(),
-            client_step: false,
-            tools: HashMap::new(),
-            open_calls: 0,
-            held: Vec::new(),
-            client_calls: HashMap::new(),
-            asks: BTreeMap::new(),
-            lanes: HashMap::new(),
-            surfaces: Surfaces::default(),
-            failure: None,
-        }
+        let mut fold = Self::default();
+        fold.aim(Reader { profile, subject, pending });
+        fold
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
-        let surface = self.surfaces.step(envelope);
+        let surface = Arc::make_mut(&mut self.surfaces).step(envelope);
         self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => {
@@ -194,7 +184,7 @@ impl AiSdk {
 
     fn turn_started(&mut self, envelope: &Envelope, out: &mut Frames) {
         let mine = match &self.subject {
-            Subject::Message(_) => false,
+            Subject::Nothing | Subject::Message(_) => false,
             Subject::Turn(turn) | Subject::Rest { turn, .. } => envelope.turn_id.as_ref() == Some(turn),
             Subject::Everything => true,
         };
@@ -422,8 +412,12 @@ impl AiSdk {
     }
 }
 
-impl Dialect for AiSdk {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for AiSdk {
+    type Output = Frames;
+
+    const IS_READ_BY_TURN: bool = true;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if self.over {
             return;
         }
@@ -435,7 +429,7 @@ impl Dialect for AiSdk {
         self.take(envelope, frames);
     }
 
-    fn arrive(&mut self, frames: &mut Frames) {
+    fn caught_up(&mut self, frames: &mut Frames) {
         self.arrived = true;
         self.go_on(frames);
         if matches!(self.subject, Subject::Message(_)) {
@@ -450,6 +444,20 @@ impl Dialect for AiSdk {
             self.finish("stop", frames);
             self.over = true;
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.over
+    }
+}
+
+impl Dialect for AiSdk {
+    type Reader = Reader;
+
+    fn aim(&mut self, Reader { profile, subject, pending }: Reader) {
+        self.after = if let Subject::Rest { after, .. } = &subject { *after } else { Seq::ZERO };
+        self.awaited = if let Subject::Message(id) = &subject { Some(Awaited::new(id.clone())) } else { None };
+        (self.profile, self.subject, self.pending) = (profile, subject, pending);
     }
 
     fn waits(&self) -> bool {
@@ -474,9 +482,5 @@ impl Dialect for AiSdk {
             }
         }
         self.over = true;
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::client_tools::{ClientTool, servable};
 use crate::command::{AfterAnswer, Answer};
-use crate::dialect::{lists, own_id};
+use crate::dialect::{approved, lists, own_id};
 use crate::event::{Envelope, Event, Part, PermissionReply};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 use crate::summary::{AskKind, PendingAsk};
@@ -146,17 +146,18 @@ pub fn says_the_same(one: &[Part], other: &[Part]) -> bool {
     one.iter().filter_map(words).eq(other.iter().filter_map(words))
 }
 
-/// The answers in a message's parts to what waits. What does not wait any more, or never did, is left out: the stream tells how it ended.
-pub fn answers(parts: &[Value], pending: &[PendingAsk]) -> Vec<(AskId, Answer)> {
+/// The answers in a message's parts to what waits. What does not wait any more, or never did, is left out: the stream tells how it ended. The
+/// error is for a person.
+pub fn answers(parts: &[Value], pending: &[PendingAsk]) -> Result<Vec<(AskId, Answer)>, String> {
     let answer = |ask: &PendingAsk| {
-        let found = parts.iter().find_map(|part| answer_in(part, ask));
-        found.map(|answer| (ask.ask_id.clone(), answer))
+        let found = parts.iter().find_map(|part| answer_in(part, ask).transpose());
+        found.map(|answer| Ok((ask.ask_id.clone(), answer?)))
     };
     pending.iter().filter_map(answer).collect()
 }
 
 /// Whether a client's parts show what a fact asks.
-pub fn shows(parts: &[Value], envelope: &Envelope) -> bool {
+pub(super) fn shows(parts: &[Value], envelope: &Envelope) -> bool {
     let (ask, call) = match &envelope.event {
         Event::PermissionRequest(ask) => (&ask.ask_id, None),
         Event::QuestionRequest(ask) => (&ask.ask_id, None),
@@ -170,44 +171,40 @@ pub fn shows(parts: &[Value], envelope: &Envelope) -> bool {
     })
 }
 
-fn answer_in(part: &Value, ask: &PendingAsk) -> Option<Answer> {
+fn answer_in(part: &Value, ask: &PendingAsk) -> Result<Option<Answer>, String> {
     let text = |key: &str| part.get(key).and_then(Value::as_str);
+    let given = |pointer: &str| part.pointer(pointer).filter(|value| !value.is_null());
     let id = ask.ask_id.as_str();
-    if ask.kind == AskKind::Permission && part.pointer("/approval/id").and_then(Value::as_str) == Some(id) {
-        let approved = part.pointer("/approval/approved").and_then(Value::as_bool)?;
-        let reason = part.pointer("/approval/reason").and_then(Value::as_str);
-        return Some(permission(approved, reason));
+    if ask.kind == AskKind::Permission && given("/approval/id").and_then(Value::as_str) == Some(id) {
+        let reason = given("/approval/reason").and_then(Value::as_str);
+        let verdict = given("/approval/approved").map(approved).transpose()?;
+        return Ok(verdict.map(|approved| permission(approved, reason)));
     }
     if text("toolCallId") != Some(ask.client_call().unwrap_or(id)) {
-        return None;
+        return Ok(None);
     }
-    let output = part.get("output").filter(|output| !output.is_null());
-    match (text("state")?, ask.kind) {
-        ("output-available", AskKind::Permission) => {
-            let output = output?;
-            let approved = match output {
-                Value::Bool(approved) => *approved,
-                Value::String(word) => {
-                    matches!(word.trim().to_lowercase().as_str(), "yes" | "true" | "approved" | "allow")
-                }
-                other => other.get("approved").and_then(Value::as_bool)?,
-            };
-            Some(permission(approved, output.get("reason").and_then(Value::as_str)))
+    let output = given("/output");
+    Ok(match (text("state"), ask.kind) {
+        (Some("output-available"), AskKind::Permission) => {
+            let reason = output.and_then(|output| output.get("reason")).and_then(Value::as_str);
+            output.map(approved).transpose()?.map(|approved| permission(approved, reason))
         }
-        ("output-available", AskKind::Question) => Some(Answer::Question { answers: Some(lists(output?)) }),
-        ("output-available", AskKind::Interrupt) => {
+        (Some("output-available"), AskKind::Question) => {
+            output.map(lists).transpose()?.map(|answers| Answer::Question { answers: Some(answers) })
+        }
+        (Some("output-available"), AskKind::Interrupt) => {
             Some(Answer::Interrupt { value: output.cloned().unwrap_or_default() })
         }
-        ("output-error", AskKind::Permission) => Some(permission(false, text("errorText"))),
-        ("output-error", AskKind::Question) => Some(Answer::Question { answers: None }),
-        ("output-error", AskKind::Interrupt) if ask.client_call().is_some() => {
+        (Some("output-error"), AskKind::Permission) => Some(permission(false, text("errorText"))),
+        (Some("output-error"), AskKind::Question) => Some(Answer::Question { answers: None }),
+        (Some("output-error"), AskKind::Interrupt) if ask.client_call().is_some() => {
             Some(Answer::ToolFailed { output: text("errorText").unwrap_or("it failed").into() })
         }
-        ("output-error", AskKind::Interrupt) => {
+        (Some("output-error"), AskKind::Interrupt) => {
             Some(Answer::Interrupt { value: serde_json::json!({ "error": text("errorText") }) })
         }
         _ => None,
-    }
+    })
 }
 
 fn permission(approved: bool, reason: Option<&str>) -> Answer {

@@ -20,14 +20,14 @@ use crate::id::AskId;
 const PROGRESS_BYTES: usize = 2_000;
 
 /// The step that is open, and the calls shown in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Step {
     open: bool,
     calls: Vec<String>,
 }
 
 /// One call of this turn.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tool {
     pub(super) state: ToolState,
     /// Whether the agent runs it; what it does not run, the client does.
@@ -46,7 +46,7 @@ pub(super) enum ToolState {
 }
 
 /// An ask without an answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ask {
     /// The call it is about.
     tool: String,

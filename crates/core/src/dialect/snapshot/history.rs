@@ -5,16 +5,19 @@ use serde_json::{Value, json};
 
 use super::Snapshot;
 use super::wire::Block;
-use crate::dialect::{Dialect as _, Frames, name};
+use crate::dialect::{Frames, Muted as _, Projection, name};
 use crate::event::{Envelope, Event, Part, SteerState};
-use crate::id::{MessageId, Seq, SessionId, TurnId};
+use crate::id::{MessageId, Seq, TurnId};
+
+/// About what a message takes in memory.
+const MESSAGE_BYTES: usize = 2_048;
 
 /// A fold of a log into a list of messages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct History(Snapshot);
 
 /// What has ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     runtime: String,
     model: Option<String>,
@@ -23,26 +26,44 @@ pub(super) struct Kept {
     seq: Seq,
 }
 
+impl Default for History {
+    fn default() -> Self {
+        Self(Snapshot { kept: Some(Kept::default()), ..Snapshot::new(Seq(u64::MAX)) })
+    }
+}
+
+impl Projection for History {
+    type Output = ();
+
+    fn apply(&mut self, envelope: &Envelope, (): &mut ()) {
+        self.0.apply(envelope, &mut Frames::muted());
+    }
+
+    fn weight(&self) -> usize {
+        let kept = self.0.kept.as_ref();
+        kept.map_or(0, |kept| kept.items.len() * MESSAGE_BYTES)
+    }
+}
+
 impl History {
-    pub fn new(session: SessionId) -> Self {
-        let mut fold = Snapshot::new(session, Seq(u64::MAX));
-        fold.kept = Some(Kept::default());
-        Self(fold)
-    }
-
-    pub fn step(&mut self, envelope: &Envelope) {
-        self.0.step(envelope, &mut Frames::muted());
-    }
-
     /// The position up to which this is told: a stream that begins after it goes on seamlessly.
     pub fn seq(&self) -> Seq {
         self.0.kept.as_ref().map_or(Seq::ZERO, |kept| kept.seq)
     }
 
-    /// All messages, oldest first.
-    pub fn messages(&self) -> Vec<Value> {
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.0.kept.as_ref().map_or(0, |kept| kept.items.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// So many messages from a place on, oldest first.
+    pub fn messages(&self, offset: usize, limit: usize) -> Vec<Value> {
         let items = self.0.kept.iter().flat_map(|kept| &kept.items);
-        items.map(|(_, item)| item.clone()).collect()
+        items.skip(offset).take(limit).map(|(_, item)| item.clone()).collect()
     }
 }
 
@@ -92,13 +113,12 @@ impl Kept {
         let block = |part: &Part| match part {
             Part::Text { text } => json!({ "type": "text", "text": text }),
             Part::Image { media_type, data, blob } => {
-                let mut block = json!({ "type": "image", "mimeType": media_type });
-                if let Some(block) = block.as_object_mut() {
-                    block.extend(data.as_ref().map(|data| ("data".to_owned(), json!(data))));
-                    let url = blob.as_ref().map(|blob| json!(format!("/api/blobs/{}", blob.id)));
-                    block.extend(url.map(|url| ("url".to_owned(), url)));
-                }
-                block
+                // What is stored elsewhere is put in by whoever can read it there.
+                let (kind, member, value) = match (data, blob) {
+                    (None, Some(blob)) => ("url", "url", format!("/api/blobs/{}", blob.id)),
+                    (data, _) => ("base64", "data", data.clone().unwrap_or_default()),
+                };
+                json!({ "type": "image", "source": { "type": kind, "media_type": media_type, member: value } })
             }
             Part::File { path } => json!({ "type": "text", "text": path }),
         };
@@ -129,14 +149,11 @@ impl Kept {
         }
     }
 
-    pub(super) fn tool(&mut self, envelope: &Envelope, id: &str, tool: &str, result: &Value, is_error: bool) {
-        let mut item = json!({
-            "role": "toolResult", "toolCallId": name(id), "toolName": tool, "content": result.get("content"), "isError": is_error,
+    pub(super) fn tool(&mut self, envelope: &Envelope, id: &str, tool: &str, text: &str, is_error: bool) {
+        let item = json!({
+            "role": "toolResult", "toolCallId": name(id), "toolName": tool, "content": [{ "type": "text", "text": text }], "isError": is_error,
             "timestamp": envelope.ts.millis(),
         });
-        if let (Some(details), Some(item)) = (result.get("details"), item.as_object_mut()) {
-            item.insert("details".to_owned(), details.clone());
-        }
         self.items.push((envelope.turn_id.clone(), item));
     }
 }

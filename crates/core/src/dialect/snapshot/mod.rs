@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 pub use self::history::History;
 use self::wire::{Approval, Block, Message, StreamEvent, StreamPayload};
-use super::{Dialect, Ending, Frames, keep_tail, name};
+use super::{Dialect, Ending, Frames, Muted as _, Projection, keep_tail, name};
 use crate::event::{CompactionReason, Done, Envelope, Event, Outcome, PermissionReply, PermissionRequest, ToolStart};
-use crate::id::{Seq, SessionId};
+use crate::id::Seq;
 
 /// What all frames are called that carry a message, a tool or a compaction.
 pub const STREAM: &str = "stream";
@@ -29,9 +29,9 @@ pub const AGENT_ID: &str = "turnloom";
 const PARTIAL_BYTES: usize = 8_192;
 
 /// The fold for one reader.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    session: SessionId,
+    session: String,
     /// What the reader has, from a history or from before.
     after: Seq,
     /// It was told what was open there.
@@ -39,6 +39,8 @@ pub struct Snapshot {
     over: bool,
     turn: String,
     segment: u64,
+    /// The last message that was begun.
+    stream: String,
     open: Option<OpenMessage>,
     said: bool,
     tools: BTreeMap<String, OpenTool>,
@@ -49,7 +51,7 @@ pub struct Snapshot {
     kept: Option<history::Kept>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OpenMessage {
     stream: String,
     content: Vec<Block>,
@@ -59,8 +61,10 @@ struct OpenMessage {
     ending: Option<&'static str>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OpenTool {
+    /// The message that it was called in.
+    stream: String,
     /// Tools are told in the order they began.
     order: u64,
     name: String,
@@ -70,22 +74,11 @@ struct OpenTool {
 }
 
 impl Snapshot {
-    pub fn new(session: SessionId, after: Seq) -> Self {
-        Self {
-            session,
-            after,
-            going: after == Seq::ZERO,
-            over: false,
-            turn: String::new(),
-            segment: 0,
-            open: None,
-            said: false,
-            tools: BTreeMap::new(),
-            started: 0,
-            asks: BTreeMap::new(),
-            delegates: HashMap::new(),
-            kept: None,
-        }
+    /// A fold of the whole log for one reader.
+    pub fn new(after: Seq) -> Self {
+        let mut fold = Self::default();
+        fold.aim(after);
+        fold
     }
 
     fn tell(&self, stream: &str, event: StreamEvent<'_>, out: &mut Frames) {
@@ -93,8 +86,8 @@ impl Snapshot {
         out.push_named(STREAM, &StreamPayload { stream_id: stream, agent_id: AGENT_ID, conversation_id, event });
     }
 
-    fn system(&self, event: StreamEvent<'_>, out: &mut Frames) {
-        self.tell(&format!("system:{}", self.session), event, out);
+    fn compaction(&self, event: StreamEvent<'_>, out: &mut Frames) {
+        self.tell(&format!("compaction:{AGENT_ID}"), event, out);
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
@@ -177,27 +170,26 @@ impl Snapshot {
                 let id = result.tool_use_id.as_str();
                 let Some(tool) = self.tools.remove(id) else { return };
                 self.update(out);
-                let mut value = json!({ "content": [{ "type": "text", "text": result.output }] });
-                if let (Some(blob), Some(value)) = (&result.blob, value.as_object_mut()) {
-                    // The text shows both ends of it.
-                    let details = json!({ "size": blob.size, "url": format!("/api/blobs/{}", blob.id) });
-                    value.insert("details".to_owned(), details);
+                let mut text = result.output.clone();
+                if let Some(blob) = &result.blob {
+                    // What is above shows both ends of it.
+                    text = format!("{text}\n[all {} bytes: /api/blobs/{}]", blob.size, blob.id);
                 }
                 let event = StreamEvent::ToolExecutionEnd {
                     tool_call_id: name(id),
                     tool_name: &tool.name,
-                    result: &value,
+                    result: &text,
                     is_error: result.is_error,
                 };
-                self.tell(&format!("tool:{}", name(id)), event, out);
+                self.tell(&tool.stream, event, out);
                 if let Some(kept) = &mut self.kept {
-                    kept.tool(envelope, id, &tool.name, &value, result.is_error);
+                    kept.tool(envelope, id, &tool.name, &text, result.is_error);
                 }
                 self.end_if_free(envelope, out);
             }
             Event::CompactionStart(_) => {
                 self.update(out);
-                self.system(StreamEvent::CompactionStart {}, out);
+                self.compaction(StreamEvent::CompactionStart {}, out);
             }
             Event::CompactionEnd(end) => {
                 self.update(out);
@@ -215,11 +207,12 @@ impl Snapshot {
                     tokens_kept: end.tokens_after,
                     reason,
                 };
-                self.system(event, out);
+                self.compaction(event, out);
             }
             Event::Failure(failure) => {
                 self.update(out);
-                self.system(StreamEvent::AgentError { message: &failure.message }, out);
+                let event = StreamEvent::AgentError { message: &failure.message };
+                self.tell(&format!("system:{}", self.session), event, out);
             }
             Event::Done(done) => self.done(envelope, done, out),
             _ => {}
@@ -233,6 +226,7 @@ impl Snapshot {
             self.segment += 1;
             let stream = format!("{}:{}", name(&self.turn), self.segment);
             self.tell(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
+            self.stream.clone_from(&stream);
             self.open = Some(OpenMessage { stream, content: Vec::new(), dirty: false, ending: None });
         }
         self.open.get_or_insert_with(unreachable_message)
@@ -317,6 +311,7 @@ impl Snapshot {
         let id = start.tool_use_id.as_str();
         self.started += 1;
         let tool = OpenTool {
+            stream: self.stream.clone(),
             order: self.started,
             name: name(&start.tool).to_owned(),
             args: start.input.clone().unwrap_or_else(|| json!({})),
@@ -329,7 +324,7 @@ impl Snapshot {
 
     fn tell_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let event = StreamEvent::ToolExecutionStart { tool_call_id: name(id), tool_name: &tool.name, args: &tool.args };
-        self.tell(&format!("tool:{}", name(id)), event, out);
+        self.tell(&tool.stream, event, out);
     }
 
     fn delegate(&mut self, id: &str, which: usize, out: &mut Frames) {
@@ -361,7 +356,7 @@ impl Snapshot {
             args: &tool.args,
             partial_result: &partial,
         };
-        self.tell(&format!("tool:{}", name(id)), event, out);
+        self.tell(&tool.stream, event, out);
     }
 
     // ---- asks ----
@@ -415,10 +410,15 @@ fn unreachable_message() -> OpenMessage {
     OpenMessage { stream: "_".to_owned(), content: Vec::new(), dirty: false, ending: None }
 }
 
-impl Dialect for Snapshot {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for Snapshot {
+    type Output = Frames;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if self.over {
             return;
+        }
+        if self.session.is_empty() {
+            self.session = envelope.session_id.to_string();
         }
         let mut nobody = Frames::muted();
         let out = if envelope.seq <= self.after {
@@ -439,26 +439,35 @@ impl Dialect for Snapshot {
         }
     }
 
-    fn arrive(&mut self, frames: &mut Frames) {
+    fn caught_up(&mut self, frames: &mut Frames) {
         self.go_on(frames);
     }
 
-    fn rest(&mut self, frames: &mut Frames) {
+    fn flush(&mut self, frames: &mut Frames) {
         if self.going {
             self.update(frames);
         }
     }
 
-    fn holds_back(&self) -> bool {
+    fn has_buffered(&self) -> bool {
         self.going && self.open.as_ref().is_some_and(|open| open.dirty)
+    }
+
+    fn is_done(&self) -> bool {
+        self.over
+    }
+}
+
+impl Dialect for Snapshot {
+    /// What the reader has.
+    type Reader = Seq;
+
+    fn aim(&mut self, after: Seq) {
+        (self.after, self.going) = (after, after == Seq::ZERO);
     }
 
     /// Whoever comes back gets the whole message again, so nothing has to be closed.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }

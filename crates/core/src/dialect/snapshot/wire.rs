@@ -41,7 +41,7 @@ pub(super) enum StreamEvent<'a> {
     ToolExecutionEnd {
         tool_call_id: &'a str,
         tool_name: &'a str,
-        result: &'a Value,
+        result: &'a str,
         is_error: bool,
     },
     CompactionStart {},

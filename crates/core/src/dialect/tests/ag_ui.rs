@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::logs::{self, Dice};
 use crate::command::Answer;
-use crate::dialect::ag_ui::{AgUi, RunInput, StateCopy};
-use crate::dialect::{Dialect, Ending, Frames, pending};
-use crate::event::{Envelope, Event, PermissionReply};
+use crate::dialect::ag_ui::{AgUi, RunInput, StateCopy, StateVersions};
+use crate::dialect::{Dialect as _, Ending, Frames, Projection as _, pending};
+use crate::event::{Envelope, Event, Part, PermissionReply};
 
 /// What a client holds: as strict as the real ones are, and with their reducer.
 #[derive(Default)]
@@ -17,6 +17,8 @@ struct Client {
     open: BTreeMap<String, Value>,
     running: bool,
     interrupts: Vec<Value>,
+    /// What was said in messages that this run began: all that some front ends show of them.
+    streamed: BTreeMap<String, String>,
 }
 
 impl Client {
@@ -40,6 +42,7 @@ impl Client {
     }
 
     fn begin_text(&mut self, id: &Value, role: &str, by: &Value) {
+        self.streamed.insert(id.as_str().unwrap().to_owned(), String::new());
         if self.at(id.as_str().unwrap()).is_none() {
             self.messages.push(tagged(json!({ "id": id, "role": role, "content": "" }), by));
         }
@@ -49,6 +52,15 @@ impl Client {
         let at = self.at(id.as_str().unwrap()).unwrap();
         let text = format!("{}{}", self.messages[at]["content"].as_str().unwrap(), delta.as_str().unwrap());
         self.messages[at]["content"] = json!(text);
+        self.streamed.get_mut(id.as_str().unwrap()).unwrap().push_str(delta.as_str().unwrap());
+    }
+
+    /// A message that a run began was told whole by that run.
+    fn loses_no_words(&self) {
+        let told = |message: &&Value| self.streamed.contains_key(message["id"].as_str().unwrap());
+        for message in self.messages.iter().filter(told) {
+            assert_eq!(self.streamed[message["id"].as_str().unwrap()], message["content"], "{message}");
+        }
     }
 
     fn apply(&mut self, event: &Value, current: bool) {
@@ -59,6 +71,7 @@ impl Client {
         match kind {
             "RUN_STARTED" => {
                 assert!(!std::mem::replace(&mut self.running, true));
+                self.streamed.clear();
                 assert_eq!(event.get("protocolVersion").is_some(), current);
             }
             "RUN_FINISHED" => {
@@ -183,17 +196,17 @@ fn input(client: &Client, current: bool, tools: &[&str]) -> RunInput {
 fn run(log: &[Envelope], client: &mut Client, current: bool, tools: &[&str], head: usize, patience: usize) -> usize {
     let mut dialect = AgUi::new(input(client, current, tools), None);
     let mut frames = Frames::default();
-    log[..head].iter().for_each(|envelope| dialect.step(envelope, &mut frames));
+    log[..head].iter().for_each(|envelope| dialect.apply(envelope, &mut frames));
     assert!(frames.is_empty(), "a run begins with its snapshot");
-    dialect.arrive(&mut frames);
+    dialect.caught_up(&mut frames);
     let (mut upto, mut patience) = (head, patience);
-    while !dialect.is_over() {
+    while !dialect.is_done() {
         let waits = dialect.waits();
         if waits && (patience == 0 || upto == log.len()) {
             dialect.close(Ending::Waiting, &mut frames);
         } else if let Some(envelope) = log.get(upto) {
             patience -= usize::from(waits);
-            dialect.step(envelope, &mut frames);
+            dialect.apply(envelope, &mut frames);
             upto += 1;
         } else {
             break;
@@ -202,6 +215,7 @@ fn run(log: &[Envelope], client: &mut Client, current: bool, tools: &[&str], hea
     for frame in frames.iter() {
         client.apply(&serde_json::from_slice(frame.body).unwrap(), current);
     }
+    client.loses_no_words();
     upto
 }
 
@@ -311,6 +325,49 @@ fn the_golden_sample_comes_out_as_the_clients_had_it() {
 }
 
 #[test]
+fn a_message_that_is_open_is_left_out_of_the_snapshot_and_told_from_its_start() {
+    let log = logs::played(&["stream 30 20"], PermissionReply::Once);
+    let mut came_in_the_middle = 0;
+    for head in 0..log.len() {
+        let mut dialect = AgUi::new(input(&Client::default(), false, &[]), None);
+        let mut frames = Frames::default();
+        log[..head].iter().for_each(|envelope| dialect.apply(envelope, &mut frames));
+        dialect.caught_up(&mut frames);
+        log[head..].iter().for_each(|envelope| dialect.apply(envelope, &mut frames));
+        let told: Vec<Value> = frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect();
+        let snapshot = told.iter().find(|frame| frame["type"] == "MESSAGES_SNAPSHOT").unwrap();
+        let settled: Vec<&Value> =
+            snapshot["messages"].as_array().unwrap().iter().map(|message| &message["id"]).collect();
+        for start in told.iter().filter(|frame| frame["type"] == "TEXT_MESSAGE_START") {
+            assert!(!settled.contains(&&start["messageId"]), "{start} is in the snapshot of {head}");
+        }
+        came_in_the_middle += usize::from(matches!(log[head].event, Event::Delta(_)));
+    }
+    assert!(came_in_the_middle > 20);
+}
+
+#[test]
+fn a_file_of_the_old_versions_is_taken() {
+    let said = |part: Value| {
+        let messages = json!([{ "id": "m", "role": "user", "content": [{ "type": "text", "text": "look" }, part] }]);
+        let run = RunInput::read(&json!({ "threadId": "s", "runId": "r", "messages": messages })).unwrap();
+        run.said().map(|said| said.unwrap().1.remove(1))
+    };
+    let picture = Part::Image { media_type: "image/png".to_owned(), data: Some("aGk=".to_owned()), blob: None };
+    assert_eq!(said(json!({ "type": "binary", "mimeType": "image/png", "data": "aGk=" })), Ok(picture.clone()));
+    let url = "data:image/png;base64,aGk=";
+    assert_eq!(said(json!({ "type": "binary", "mimeType": "image/png", "url": url })), Ok(picture));
+    let link = Part::Text { text: "[plan.pdf](https://example.com/plan.pdf)".to_owned() };
+    let url = "https://example.com/plan.pdf";
+    let pdf = json!({ "type": "binary", "mimeType": "application/pdf", "url": url, "filename": "plan.pdf" });
+    assert_eq!(said(pdf), Ok(link));
+    assert!(
+        said(json!({ "type": "binary", "mimeType": "application/pdf", "data": "aGk=" })).unwrap_err().contains("pdf")
+    );
+    assert!(said(json!({ "type": "binary", "mimeType": "image/png", "id": "x" })).unwrap_err().contains("neither"));
+}
+
+#[test]
 fn a_snapshot_is_never_too_large_for_a_client() {
     let mut log = logs::played(&["echo hello"], PermissionReply::Once);
     let at = log.iter().position(|envelope| matches!(envelope.event, Event::Delta(_))).unwrap();
@@ -323,9 +380,9 @@ fn a_snapshot_is_never_too_large_for_a_client() {
     let mut dialect = AgUi::new(input(&Client::default(), true, &[]), None);
     let mut frames = Frames::default();
     for envelope in &log {
-        dialect.step(envelope, &mut frames);
+        dialect.apply(envelope, &mut frames);
     }
-    dialect.arrive(&mut frames);
+    dialect.caught_up(&mut frames);
     assert!(frames.iter().all(|frame| frame.body.len() < 10_000_000));
     let mut client = Client::default();
     for frame in frames.iter() {
@@ -344,12 +401,12 @@ fn a_message_of_the_client_is_not_told_to_it_again() {
     client.messages.push(json!({ "id": said, "role": "user", "content": "echo hello" }));
     let mut dialect = AgUi::new(input(&client, true, &[]), Some(said));
     let mut frames = Frames::default();
-    dialect.arrive(&mut frames);
+    dialect.caught_up(&mut frames);
     assert!(frames.is_empty(), "nothing is told before its turn");
     for envelope in &log {
-        dialect.step(envelope, &mut frames);
+        dialect.apply(envelope, &mut frames);
     }
-    assert!(dialect.is_over());
+    assert!(dialect.is_done());
     for frame in frames.iter() {
         client.apply(&serde_json::from_slice(frame.body).unwrap(), true);
     }
@@ -362,11 +419,11 @@ fn change(log: &[Envelope], messages: &[&str], copy: &Value) -> Option<Value> {
     let message = |id: &&str| json!({ "id": id, "role": "assistant", "content": "" });
     let messages: Vec<Value> = messages.iter().map(message).collect();
     let body = json!({ "threadId": "s", "runId": "r", "messages": messages, "state": copy });
-    let mut state = StateCopy::of(&RunInput::read(&body).unwrap()).unwrap();
+    let mut versions = StateVersions::default();
     for envelope in log {
-        state.step(envelope);
+        versions.apply(envelope, &mut ());
     }
-    state.change()
+    StateCopy::of(&RunInput::read(&body).unwrap()).unwrap().change(&versions)
 }
 
 #[test]
@@ -403,7 +460,7 @@ fn the_result_of_a_clients_tool_is_taken_as_it_came() {
         let mut message = json!({ "id": "t", "role": "tool", "toolCallId": call, "content": "007" });
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let body = json!({ "threadId": "s", "runId": "r", "messages": [message] });
-        RunInput::read(&body).unwrap().answers(&asks).pop().map(|(_, answer)| answer)
+        RunInput::read(&body).unwrap().answers(&asks).unwrap().pop().map(|(_, answer)| answer)
     };
     let value = Answer::Interrupt { value: json!("007") };
     assert_eq!(given(call, json!({})), Some(value.clone()));

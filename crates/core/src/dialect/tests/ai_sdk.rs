@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::logs::{self, Dice};
 use crate::dialect::ai_sdk::{AiSdk, History, Profile, Subject, UiMessage};
-use crate::dialect::{Dialect, Ending, Frames, pending};
+use crate::dialect::{Dialect as _, Ending, Frames, Projection as _, pending};
 use crate::event::{Envelope, Event, PermissionReply};
 use crate::id::{AskId, Seq, TurnId};
 
@@ -22,27 +22,27 @@ struct Response {
 fn respond(log: &[Envelope], subject: Subject, profile: Profile, head: usize, patience: usize) -> Response {
     let mut dialect = AiSdk::new(profile, subject, pending(&log[..head]));
     let mut frames = Frames::default();
-    log[..head].iter().for_each(|envelope| dialect.step(envelope, &mut frames));
-    dialect.arrive(&mut frames);
+    log[..head].iter().for_each(|envelope| dialect.apply(envelope, &mut frames));
+    dialect.caught_up(&mut frames);
     let (mut upto, mut patience) = (head, patience);
-    while !dialect.is_over() {
+    while !dialect.is_done() {
         let waits = dialect.waits();
         if waits && (patience == 0 || upto == log.len()) {
             dialect.close(Ending::Waiting, &mut frames);
         } else if let Some(envelope) = log.get(upto) {
             patience -= usize::from(waits);
-            dialect.step(envelope, &mut frames);
+            dialect.apply(envelope, &mut frames);
             upto += 1;
         } else {
             break;
         }
     }
     let chunks: Vec<Value> = frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect();
-    if dialect.is_over() {
+    if dialect.is_done() {
         let last = chunks.last().map(|chunk| chunk["type"].as_str().unwrap());
         assert!(matches!(last, Some("finish" | "error")), "a response ends with {last:?}");
     }
-    Response { chunks, upto, over: dialect.is_over() }
+    Response { chunks, upto, over: dialect.is_done() }
 }
 
 /// A client that comes when `head` facts are there, and answers whatever it is asked, until the turn is over.
@@ -200,7 +200,7 @@ fn a_history_is_what_a_client_holds() {
     for (script, log) in played.chain(logs::recorded()) {
         let mut history = History::new(Profile::V6, HashSet::new());
         for envelope in &log {
-            history.step(envelope);
+            history.apply(envelope, &mut ());
         }
         let messages = history.messages(usize::MAX);
         let taken_back: Vec<&TurnId> = log
@@ -303,7 +303,7 @@ fn what_is_said_into_a_turn_is_part_of_its_answer() {
     for profile in PROFILES {
         let mut history = History::new(profile, HashSet::new());
         for envelope in log {
-            history.step(envelope);
+            history.apply(envelope, &mut ());
         }
         let messages = history.messages(usize::MAX);
         let roles: Vec<&str> = messages.iter().map(|message| message.role).collect();
@@ -334,10 +334,10 @@ fn a_message_that_is_taken_out_of_the_queue_ends_its_response() {
     let mut dialect =
         AiSdk::new(Profile::V6, Subject::Message(crate::id::MessageId::trusted("m")), HashSet::<AskId>::new());
     let mut frames = Frames::default();
-    dialect.arrive(&mut frames);
-    dialect.step(&queue(&["m"]), &mut frames);
+    dialect.caught_up(&mut frames);
+    dialect.apply(&queue(&["m"]), &mut frames);
     assert!(!dialect.waits());
-    dialect.step(&queue(&[]), &mut frames);
+    dialect.apply(&queue(&[]), &mut frames);
     assert!(dialect.waits());
     dialect.close(Ending::Waiting, &mut frames);
     let last = frames.iter().last().map(|frame| String::from_utf8_lossy(frame.body).into_owned()).unwrap();

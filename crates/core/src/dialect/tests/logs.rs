@@ -15,7 +15,7 @@ use crate::session::simulation::{self, SimulatedLog, VecLog};
 use crate::summary::Summary;
 use crate::time::Timestamp;
 
-pub(super) const SCRIPTS: &[&str] = &[
+pub(crate) const SCRIPTS: &[&str] = &[
     "demo",
     "tool",
     "parallel",
@@ -24,7 +24,10 @@ pub(super) const SCRIPTS: &[&str] = &[
     "status",
     "image",
     "permission",
+    "permissions",
     "question",
+    "questions",
+    "unknown",
     "plan",
     "diff",
     "subagent",
@@ -47,7 +50,7 @@ pub(super) const SCRIPTS: &[&str] = &[
 ];
 
 /// The log of a session in which these were said, one after the other, and everything asked was answered in this way.
-pub(super) fn played(prompts: &[&str], reply: PermissionReply) -> Vec<Envelope> {
+pub(crate) fn played(prompts: &[&str], reply: PermissionReply) -> Vec<Envelope> {
     let mut bench = Bench::with(&json!({ "client_tools": [{ "name": "get_weather" }] }));
     bench.reply = reply;
     for prompt in prompts {
@@ -58,7 +61,7 @@ pub(super) fn played(prompts: &[&str], reply: PermissionReply) -> Vec<Envelope> 
 }
 
 /// What real agents said, with the name of each recording. The mock's are played instead.
-pub(super) fn recorded() -> Vec<(String, Vec<Envelope>)> {
+pub(crate) fn recorded() -> Vec<(String, Vec<Envelope>)> {
     let agents = RECORDED.iter().filter(|(runtime, _)| *runtime != "mock");
     let recordings =
         agents.flat_map(|(runtime, fresh)| brief::recordings(runtime).into_iter().map(move |path| (path, fresh)));
@@ -66,7 +69,7 @@ pub(super) fn recorded() -> Vec<(String, Vec<Envelope>)> {
 }
 
 /// Says which log it was when something does not hold on it.
-pub(super) fn naming<T>(name: &str, check: impl FnOnce() -> T) -> T {
+pub(crate) fn naming<T>(name: &str, check: impl FnOnce() -> T) -> T {
     struct Named<'a>(&'a str);
     impl Drop for Named<'_> {
         fn drop(&mut self) {
@@ -89,12 +92,12 @@ pub(super) fn said(log: &[Envelope]) -> Vec<MessageId> {
 }
 
 /// A lawful log of anything that can happen.
-pub(super) fn simulated(seed: u64, steps: usize) -> Vec<Envelope> {
+pub(crate) fn simulated(seed: u64, steps: usize) -> Vec<Envelope> {
     #[derive(Default)]
     struct Kept(VecLog, Rc<RefCell<Vec<Envelope>>>);
     impl SimulatedLog for Kept {
         fn append(&mut self, head: Seq, records: Vec<Record>, summary: &Summary) {
-            self.1.borrow_mut().extend(records.iter().map(|record| record.decode().unwrap()));
+            self.1.borrow_mut().extend(records.iter().map(|record| Envelope::decode(&record.json).unwrap()));
             self.0.append(head, records, summary);
         }
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::logs::{self, Dice};
 use crate::dialect::snapshot::{APPROVAL_REQUEST, APPROVAL_RESOLVED, History, STREAM, Snapshot};
-use crate::dialect::{Dialect, Frames};
+use crate::dialect::{Frames, Projection as _};
 use crate::event::{Envelope, Event, PermissionReply};
-use crate::id::{Seq, SessionId};
+use crate::id::Seq;
 
 /// What a client of this protocol holds: it does what the protocol's own client does.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -26,7 +26,7 @@ fn said(content: &Value) -> Vec<Value> {
 
 impl Client {
     fn load(&mut self, history: &History) {
-        for item in history.messages() {
+        for item in history.messages(0, usize::MAX) {
             let text = |name: &str| item[name].as_str().unwrap().to_owned();
             match text("role").as_str() {
                 "assistant" => drop(self.messages.insert(text("streamId"), said(&item["content"]))),
@@ -67,15 +67,21 @@ impl Client {
                 let running = self.tools.values().filter(|(status, _)| status == "running").count();
                 assert_eq!(running, 0, "a client takes a tool for interrupted that runs when a message ends");
             }
-            "tool_execution_start" => drop(self.tools.insert(tool, ("running".to_owned(), Value::Null))),
+            "tool_execution_start" => {
+                assert!(self.messages.contains_key(&stream), "a tool is of the message that called it: {frame}");
+                self.tools.insert(tool, ("running".to_owned(), Value::Null));
+            }
             "tool_execution_update" => assert!(self.tools.contains_key(&tool), "an update before a start is lost"),
             "tool_execution_end" => {
                 assert!(self.tools.contains_key(&tool), "{frame}");
                 let status = if event["isError"] == true { "error" } else { "success" };
-                self.tools.insert(tool, (status.to_owned(), event["result"]["content"].clone()));
+                assert!(event["result"].is_string(), "{event}");
+                let content = json!([{ "type": "text", "text": event["result"] }]);
+                self.tools.insert(tool, (status.to_owned(), content));
             }
-            "compaction_start" => {}
+            "compaction_start" => assert_eq!(stream, "compaction:turnloom"),
             "compaction_end" => {
+                assert_eq!(stream, "compaction:turnloom");
                 assert!(event["removed"].is_u64() && event["kept"].is_u64() && event["reason"].is_string(), "{event}");
                 self.lines.push(event.clone());
             }
@@ -88,25 +94,25 @@ impl Client {
 /// A client that reads the history when `head` facts are there, and follows from there; frames leave in bursts.
 fn client(log: &[Envelope], head: usize, dice: &mut Dice) -> Client {
     let mut client = Client::default();
-    let mut history = History::new(SessionId::trusted("s"));
-    log[..head].iter().for_each(|envelope| history.step(envelope));
+    let mut history = History::default();
+    log[..head].iter().for_each(|envelope| history.apply(envelope, &mut ()));
     client.load(&history);
     assert_eq!(history.seq().0, head as u64);
-    let mut dialect = Snapshot::new(SessionId::trusted("s"), history.seq());
+    let mut dialect = Snapshot::new(history.seq());
     let mut frames = Frames::default();
     for (at, envelope) in log.iter().enumerate() {
         if at == head {
-            dialect.arrive(&mut frames);
+            dialect.caught_up(&mut frames);
         }
-        dialect.step(envelope, &mut frames);
+        dialect.apply(envelope, &mut frames);
         if dice.below(4) == 0 {
-            dialect.rest(&mut frames);
+            dialect.flush(&mut frames);
         }
     }
     if head == log.len() {
-        dialect.arrive(&mut frames);
+        dialect.caught_up(&mut frames);
     }
-    dialect.rest(&mut frames);
+    dialect.flush(&mut frames);
     for frame in frames.iter() {
         client.apply(frame.name.unwrap(), &serde_json::from_slice(frame.body).unwrap());
     }
@@ -156,12 +162,12 @@ fn simulated_logs_break_no_rule_of_the_client() {
 #[test]
 fn a_burst_is_one_frame_and_the_whole_of_it() {
     let log = logs::played(&["stream 200 10"], PermissionReply::Once);
-    let mut dialect = Snapshot::new(SessionId::trusted("s"), Seq::ZERO);
+    let mut dialect = Snapshot::new(Seq::ZERO);
     let mut frames = Frames::default();
     for envelope in &log {
-        dialect.step(envelope, &mut frames);
+        dialect.apply(envelope, &mut frames);
     }
-    dialect.rest(&mut frames);
+    dialect.flush(&mut frames);
     let events: Vec<Value> =
         frames.iter().map(|frame| serde_json::from_slice::<Value>(frame.body).unwrap()["event"].take()).collect();
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
@@ -173,11 +179,11 @@ fn a_burst_is_one_frame_and_the_whole_of_it() {
 #[test]
 fn a_message_ends_before_its_tools_and_a_new_one_begins_after() {
     let log = logs::played(&["tool"], PermissionReply::Once);
-    let mut history = History::new(SessionId::trusted("s"));
+    let mut history = History::default();
     for envelope in &log {
-        history.step(envelope);
+        history.apply(envelope, &mut ());
     }
-    let messages = history.messages();
+    let messages = history.messages(0, usize::MAX);
     assert_eq!(messages[0]["role"], "user");
     for (at, message) in messages.iter().enumerate().filter(|(_, message)| message["role"] == "toolResult") {
         let calls = messages[..at].iter().filter(|before| before["role"] == "assistant");

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::logs;
-use crate::dialect::tasks::{Change, KINDS, SessionTasks, Status, Task, Throttle, is_zombie};
+use crate::dialect::Projection as _;
+use crate::dialect::tasks::{Change, SessionTasks, Status, Task, TaskHistory, Throttle, is_zombie};
 use crate::event::{Envelope, Event, PermissionReply};
 use crate::id::TurnId;
-use crate::time::Timestamp;
 
 /// What a client holds that comes when `head` facts are there: the active tasks it reads then, and what it is told after that.
 fn held(log: &[Envelope], head: usize) -> (BTreeMap<String, Task>, BTreeMap<String, Task>) {
@@ -18,7 +19,8 @@ fn held(log: &[Envelope], head: usize) -> (BTreeMap<String, Task>, BTreeMap<Stri
                     .map(|task| (task.run_id.to_string(), task.clone())),
             );
         }
-        let change = if KINDS.contains(&envelope.event.kind()) { fold.step(envelope) } else { Change::Nothing };
+        let mut change = Change::Nothing;
+        fold.apply(envelope, &mut change);
         let Some(task) = fold.task().filter(|_| at >= head) else { continue };
         let id = task.run_id.to_string();
         match change {
@@ -45,6 +47,14 @@ fn every_turn_is_a_task_whenever_a_client_comes() {
         let dones = log.iter().filter(|envelope| matches!(envelope.event, Event::Done(_))).count();
         let turns = log.iter().filter(|envelope| matches!(envelope.event, Event::TurnStarted(_))).count();
         assert_eq!((ended.len(), active.len()), (dones, turns - dones));
+        let mut history = TaskHistory::default();
+        for envelope in &log {
+            history.apply(envelope, &mut ());
+        }
+        for (id, task) in &ended {
+            let found = history.task(&TurnId::trusted(id)).unwrap();
+            assert_eq!((found.status, found.completed_at, &found.error), (task.status, task.completed_at, &task.error));
+        }
         assert!(ended.values().all(|task| task.duration_ms.is_some_and(|ms| ms >= 0) && task.needs_input == 0));
         for head in 0..log.len() {
             let (later_active, later_ended) = held(&log, head);
@@ -59,7 +69,9 @@ fn progress_is_small_and_says_what_waits() {
     let log = logs::played(&["stream 500 100"], PermissionReply::Once);
     let mut fold = SessionTasks::default();
     for envelope in &log {
-        if fold.step(envelope) == Change::Progress {
+        let mut change = Change::Nothing;
+        fold.apply(envelope, &mut change);
+        if change == Change::Progress {
             let progress = serde_json::to_string(&fold.task().unwrap().progress()).unwrap();
             assert!(progress.len() < 3_000, "{}", progress.len());
         }
@@ -68,7 +80,7 @@ fn progress_is_small_and_says_what_waits() {
     let mut fold = SessionTasks::default();
     let mut waited = 0;
     for envelope in &log {
-        fold.step(envelope);
+        fold.apply(envelope, &mut Change::Nothing);
         waited = waited.max(fold.task().map_or(0, |task| task.needs_input));
     }
     assert_eq!((waited, fold.task().unwrap().needs_input), (1, 0));
@@ -76,11 +88,10 @@ fn progress_is_small_and_says_what_waits() {
 
 #[test]
 fn a_turn_that_waits_for_a_person_is_not_dead() {
-    let minutes = |minutes: i64| Timestamp::from_millis(minutes * 60_000);
-    let limit = 30 * 60_000;
-    assert!(!is_zombie(minutes(0), false, minutes(29), limit));
-    assert!(is_zombie(minutes(0), false, minutes(30), limit));
-    assert!(!is_zombie(minutes(0), true, minutes(600), limit));
+    let limit = Duration::from_mins(30);
+    assert!(!is_zombie(Duration::from_mins(29), false, limit));
+    assert!(is_zombie(limit, false, limit));
+    assert!(!is_zombie(Duration::from_hours(10), true, limit));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 use super::logs;
 use crate::dialect::text::{PlainText, Scope};
-use crate::dialect::{Dialect as _, Frames};
+use crate::dialect::{Frames, Projection as _};
 use crate::event::{Envelope, PermissionReply};
 use crate::id::Seq;
 
 fn read(dialect: &mut PlainText, log: &[Envelope]) -> String {
     let mut frames = Frames::default();
     for envelope in log {
-        dialect.step(envelope, &mut frames);
+        dialect.apply(envelope, &mut frames);
     }
     frames.iter().map(|frame| String::from_utf8_lossy(frame.body).into_owned()).collect()
 }
@@ -24,7 +24,7 @@ fn the_text_of_an_answer_is_told_and_nothing_else() {
         let log = logs::played(&["echo before", script], PermissionReply::Once);
         let mut dialect = PlainText::new(Scope::Answer(logs::said(&log).pop().unwrap()));
         assert_eq!(read(&mut dialect, &log), text, "{script}");
-        assert!(dialect.is_over());
+        assert!(dialect.is_done());
     }
 }
 
@@ -49,9 +49,9 @@ fn an_answer_is_the_same_whenever_a_client_comes_for_it() {
             let answer = |head: usize| {
                 let mut dialect = PlainText::new(Scope::Answer(message.clone()));
                 let before = read(&mut dialect, &log[..head]);
-                dialect.arrive(&mut Frames::default());
+                dialect.caught_up(&mut Frames::default());
                 let after = read(&mut dialect, &log[head..]);
-                (before + &after, dialect.is_over())
+                (before + &after, dialect.is_done())
             };
             let live = answer(0);
             (1..=log.len()).for_each(|head| assert_eq!(answer(head), live, "{name} {message} from {head}"));

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::logs;
 use crate::dialect::universal::{About, Raw, Universal, Wanted};
-use crate::dialect::{Dialect, Frames};
+use crate::dialect::{Frames, Projection as _};
 use crate::event::{Envelope, Event, PermissionReply};
 
 /// The events of every recording of the protocol's own server: those of streams, and those of pages.
@@ -39,10 +39,10 @@ fn sent(log: &[Envelope], wanted: Wanted, head: usize) -> Frames {
     let mut frames = Frames::default();
     for (at, envelope) in log.iter().enumerate() {
         if at == head {
-            dialect.arrive(&mut frames);
+            dialect.caught_up(&mut frames);
         }
-        dialect.step(envelope, &mut frames);
-        if dialect.is_over() {
+        dialect.apply(envelope, &mut frames);
+        if dialect.is_done() {
             break;
         }
     }
@@ -53,7 +53,7 @@ fn client(log: &[Envelope], wanted: Wanted) -> Vec<Value> {
     let frames = sent(log, wanted, 0);
     let events: Vec<Value> = frames.iter().map(|frame| serde_json::from_slice(frame.body).unwrap()).collect();
     for (frame, event) in frames.iter().zip(&events) {
-        assert_eq!(frame.number, event["sequence"].as_u64());
+        assert_eq!(frame.id, event["sequence"].as_u64());
     }
     events
 }

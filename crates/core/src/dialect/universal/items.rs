@@ -10,7 +10,7 @@ use crate::dialect::{Frames, name};
 use crate::event::{Activity, Envelope, Event, FileChange, Part, StepStatus, ToolResult, ToolStart, WorkStatus};
 
 /// A stretch of text that is being said.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenText {
     id: ItemId,
     parent: Option<ItemId>,
@@ -25,7 +25,7 @@ enum Voice {
 }
 
 /// A call that has not ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenTool {
     id: ItemId,
     parent: Option<ItemId>,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use self::items::{OpenText, OpenTool};
 use self::wire::{EndedData, ErrorData, EventId, ItemId, PermissionData, QuestionData, TurnData, UnparsedData, Wire};
-use super::{Dialect, Ending, Frames, name};
+use super::{Dialect, Ending, Frames, Projection, name};
 use crate::awaited::Awaited;
 use crate::event::{Envelope, Event, Outcome, PermissionReply};
 use crate::id::{MessageId, TurnId};
@@ -37,15 +37,30 @@ pub enum Wanted {
     TurnOf(MessageId),
 }
 
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::After(0)
+    }
+}
+
 /// Whether an agent's own words are wanted, where the log has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Raw {
+    #[default]
     LeftOut,
     Included,
 }
 
+/// What one reader is to be told.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    pub about: About,
+    pub wanted: Wanted,
+    pub raw: Raw,
+}
+
 /// The fold for one reader.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Universal {
     about: About,
     wanted: Wanted,
@@ -70,7 +85,7 @@ pub struct Universal {
 }
 
 /// A request, to be repeated when it is settled.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Asked {
     Permission { action: String, metadata: Value },
     Question { prompt: String, options: Vec<String> },
@@ -88,40 +103,16 @@ const LAST: &[&str] =
     &["turn.ended", "session.ended", "error", "agent.unparsed", "permission.requested", "question.requested"];
 
 impl Universal {
+    /// A fold of the whole log for one reader.
     pub fn new(about: About, wanted: Wanted, raw: Raw) -> Self {
-        let awaited = match &wanted {
-            Wanted::TurnOf(message_id) => Some(Awaited::new(message_id.clone())),
-            Wanted::After(_) => None,
-        };
-        Self {
-            about,
-            telling: awaited.is_none(),
-            awaited,
-            wanted,
-            raw,
-            sequence: 0,
-            items: 0,
-            native: None,
-            started: false,
-            turn: None,
-            over: false,
-            texts: HashMap::new(),
-            thoughts: HashMap::new(),
-            tools: HashMap::new(),
-            lanes: HashMap::new(),
-            asks: HashMap::new(),
-            usage: None,
-        }
+        let mut fold = Self::default();
+        fold.aim(Reader { about, wanted, raw });
+        fold
     }
 
     /// How many events there are so far.
     pub fn sequence(&self) -> u64 {
         self.sequence
-    }
-
-    /// The same fold for a reader that has everything up to here.
-    pub fn move_on(&mut self, after: u64) {
-        self.wanted = Wanted::After(after);
     }
 
     fn emit(&mut self, envelope: &Envelope, by: By, kind: &'static str, data: &impl Serialize, out: &mut Frames) {
@@ -356,15 +347,32 @@ impl Universal {
     }
 }
 
-impl Dialect for Universal {
-    fn step(&mut self, envelope: &Envelope, frames: &mut Frames) {
+impl Projection for Universal {
+    type Output = Frames;
+
+    fn apply(&mut self, envelope: &Envelope, frames: &mut Frames) {
         if !self.over {
             self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
             self.take(envelope, frames);
         }
     }
 
-    fn arrive(&mut self, _frames: &mut Frames) {}
+    fn is_done(&self) -> bool {
+        self.over
+    }
+}
+
+impl Dialect for Universal {
+    type Reader = Reader;
+
+    fn aim(&mut self, Reader { about, wanted, raw }: Reader) {
+        self.awaited = match &wanted {
+            Wanted::TurnOf(message_id) => Some(Awaited::new(message_id.clone())),
+            Wanted::After(_) => None,
+        };
+        self.telling = self.awaited.is_none();
+        (self.about, self.wanted, self.raw) = (about, wanted, raw);
+    }
 
     fn waits(&self) -> bool {
         !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
@@ -373,9 +381,5 @@ impl Dialect for Universal {
     /// There is no last word: a stream that ends has ended.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
     }
 }

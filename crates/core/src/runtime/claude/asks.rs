@@ -96,7 +96,7 @@ impl Asks {
         out.report(Report::Ask { key, subagent_id, request: AskRequest::Permission(request) });
     }
 
-    pub(super) fn elicitation(&mut self, key: String, ask: Elicitation, out: &mut Output) {
+    pub(super) fn elicitation(&mut self, key: String, ask: Elicitation, owner: Option<SubagentId>, out: &mut Output) {
         let mut questions = Vec::new();
         let mut fields = Vec::new();
         let properties = ask.requested_schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Asks {
         let title = Some(format!("{}{}", server.unwrap_or_default(), ask.message));
         self.open.insert(key.clone(), Open::Form { fields });
         let request = AskRequest::Question(QuestionRequest { questions, title, ..QuestionRequest::default() });
-        out.report(Report::Ask { key, subagent_id: None, request });
+        out.report(Report::Ask { key, subagent_id: owner, request });
     }
 
     /// The agent calls the host's `ask_user`.
@@ -126,13 +126,14 @@ impl Asks {
         id: Value,
         questions: Vec<Question>,
         call: Option<&str>,
+        owner: Option<SubagentId>,
         out: &mut Output,
     ) {
         let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
         self.open.insert(key.clone(), Open::HostTool { id, prompts });
         let tool_use_id = call.map(ToolUseId::trusted);
         let request = AskRequest::Question(QuestionRequest { questions, tool_use_id, ..QuestionRequest::default() });
-        out.report(Report::Ask { key, subagent_id: None, request });
+        out.report(Report::Ask { key, subagent_id: owner, request });
     }
 
     /// The agent calls a tool that a client runs.
@@ -221,7 +222,7 @@ fn allow(input: &Value, update: Option<&Value>) -> Value {
 fn deny(message: &str, and_then: AfterAnswer) -> Value {
     match and_then {
         AfterAnswer::GoOn => json!({ "behavior": "deny", "message": message }),
-        AfterAnswer::Stop => json!({ "behavior": "deny", "message": message, "interrupt": true }),
+        AfterAnswer::Stop(_) => json!({ "behavior": "deny", "message": message, "interrupt": true }),
     }
 }
 

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::blocks::Blocks;
-use super::tools::{Fate, Returned, Tools, text_of};
+use super::output::text_of;
+use super::tools::{Afterwards, Fate, Returned, Tools};
 use super::wire::{ApiMessage, Block, Message};
 use crate::event::{Event, Part};
 use crate::id::MessageId;
@@ -124,8 +125,11 @@ impl Reader {
                 Block::Thinking { thinking } => self.blocks.said(&name, Voice::Thinking, &thinking, false, &mut out),
                 Block::ToolUse { id, name, input } => self.tools.called(&id, &name, input, None, &mut out),
                 Block::ToolResult { tool_use_id: id, content, is_error } => {
-                    let fate = Fate { refused: false, interrupting: false };
-                    self.tools.returned(&Returned { id, content, is_error }, &line, fate, None, &mut out);
+                    let fate = Fate { refused: false, interrupting: false, conversation: "" };
+                    // What it had in the background then is not there any more.
+                    let mut after = Afterwards::default();
+                    let returned = Returned { id, content, is_error };
+                    self.tools.returned(&returned, &line, fate, None, &mut after, &mut out);
                 }
                 Block::Other => {}
             }
@@ -134,7 +138,8 @@ impl Reader {
         turn.anchor.clone_from(&entry.uuid);
         turn.ended_at = at;
         let events = out.reports.into_iter().filter_map(|report| match report {
-            Report::Fact { event, .. } => Some((at, event)),
+            Report::Fact { event: Event::BackgroundStarted(_), .. } => None,
+            Report::Fact { event, .. } | Report::Kept { event, .. } => Some((at, event)),
             _ => None,
         });
         turn.events.extend(events);

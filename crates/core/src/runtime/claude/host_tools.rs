@@ -53,8 +53,8 @@ pub(super) fn message(
             let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
             let tool_use_id = message.pointer("/params/_meta/claudecode~1toolUseId").and_then(Value::as_str);
             let input = message.pointer("/params/arguments").unwrap_or(&Value::Null);
+            let owner = tool_use_id.and_then(|id| host.calls.owner(id));
             if host.tools.contains(name) {
-                let owner = tool_use_id.and_then(|id| host.calls.owner(id));
                 let call = ClientCall { tool: name, input, tool_use_id, owner };
                 host.asks.client_tool(key, id.unwrap_or_default(), call, out);
                 return None;
@@ -66,7 +66,7 @@ pub(super) fn message(
             if questions.is_empty() {
                 return refuse(-32602, "ask_user needs a question".to_owned());
             }
-            host.asks.host_tool(key, id.unwrap_or_default(), questions, tool_use_id, out);
+            host.asks.host_tool(key, id.unwrap_or_default(), questions, tool_use_id, owner, out);
             None
         }
         "notifications/cancelled" => {

@@ -4,24 +4,45 @@
 use serde_json::{Value, json};
 
 use super::host_tools::SERVER;
-use crate::runtime::{Beginning, Opening, Setting, Takes};
+use crate::runtime::{Beginning, Opening, Setting, Takes, texts_of};
 
 /// Parameters of a session that only this runtime understands.
-pub const PARAMS: &[&str] = &[
-    "setting_sources",
-    "allowed_tools",
-    "disallowed_tools",
-    "add_dirs",
-    "max_turns",
-    "max_budget_usd",
-    "max_thinking_tokens",
-    "fallback_model",
-    "cross_session",
-    "allow_bypass",
+pub const PARAMS: &[Setting] = &[
+    EFFORT,
+    takes("project_instructions", Takes::Flag),
+    takes("trust_project", Takes::Flag),
+    takes("custom_system_prompt", Takes::Text),
+    takes("output_schema", Takes::Object),
+    takes("add_dirs", Takes::Texts),
+    takes("tools", Takes::Texts),
+    takes("allowed_tools", Takes::Texts),
+    takes("disallowed_tools", Takes::Texts),
+    takes("agents", Takes::Object),
+    takes("output_style", Takes::Text),
+    takes("plugin_dirs", Takes::Texts),
+    takes("config", Takes::Object),
+    SOURCES,
+    takes("max_turns", Takes::Number),
+    takes("max_budget_usd", Takes::Decimal),
+    MAX_THINKING_TOKENS,
+    takes("fallback_model", Takes::Text),
+    takes("cross_session", Takes::Flag),
+    takes("allow_bypass", Takes::Flag),
 ];
 
 /// Those that may change later.
-pub const SETTINGS: &[Setting] = &[Setting { name: "max_thinking_tokens", takes: Takes::Number, choices: &[] }];
+pub const SETTINGS: &[Setting] = &[EFFORT, MAX_THINKING_TOKENS];
+
+const EFFORT: Setting =
+    Setting { name: "effort", takes: Takes::Choice, choices: &["low", "medium", "high", "xhigh", "max"] };
+const MAX_THINKING_TOKENS: Setting = takes("max_thinking_tokens", Takes::Number);
+/// An empty text is none of them, so this cannot be a choice.
+const SOURCES: Setting =
+    Setting { name: "setting_sources", takes: Takes::Texts, choices: &["user", "project", "local"] };
+
+const fn takes(name: &'static str, takes: Takes) -> Setting {
+    Setting { name, takes, choices: &[] }
+}
 
 /// What is decided outside.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +51,20 @@ pub struct Options {
     pub new_conversation: String,
     /// The program no longer has the conversation; why, in words for a person.
     pub lost: Option<String>,
+    /// It has the conversation, but not its end; why, in words for a person.
+    pub forgot: Option<String>,
+    /// What the project's folders above the working directory say to agents.
+    pub instructions: Option<String>,
+    /// The folder in whose folders the program keeps its conversations.
+    pub conversations: String,
 }
 
 /// How the program is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     pub args: Vec<String>,
+    /// Flags whose value is a file with this content: it may hold secrets, and everybody can read a command line.
+    pub files: Vec<(&'static str, Value)>,
     pub env: Vec<(String, String)>,
     /// What the conversation will be called.
     pub conversation: String,
@@ -50,6 +79,8 @@ pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
     let given = opening.params.get("permission_mode").and_then(Value::as_str);
     let wanted = wanted.filter(|mode| !BUILDING.contains(mode)).or(given).unwrap_or("default");
     match wanted {
+        // Whoever wrote it down: a session that may not skip permissions does not.
+        "bypass" | "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
         "bypass" => "bypassPermissions",
         building if BUILDING.contains(&building) => "default",
         own => own,
@@ -57,86 +88,176 @@ pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
     .to_owned()
 }
 
+/// Says why a session may not have a mode: one that skips permissions has to be allowed first.
+pub fn may_have_mode(mode: &str, params: &Value) -> Result<(), String> {
+    let allowed = params.get("allow_bypass").and_then(Value::as_bool) == Some(true);
+    if matches!(mode, "bypass" | "bypassPermissions") && !allowed {
+        return Err("needs `params.allow_bypass` to be true when the session is created".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether the program has to be given what the project says to agents: it would not read it by itself.
+pub fn gives_instructions(opening: &Opening) -> bool {
+    let wanted = opening.params.get("project_instructions").and_then(Value::as_bool) != Some(false);
+    wanted && !sources(&opening.params).split(',').any(|source| source == "project")
+}
+
+/// Whose settings count.
+fn sources(params: &Value) -> String {
+    match params.get("setting_sources") {
+        Some(given) => texts_of(Some(given)).join(","),
+        None if params.get("trust_project").and_then(Value::as_bool) == Some(true) => "user,project,local".to_owned(),
+        None => "user".to_owned(),
+    }
+}
+
 const BUILDING: &[&str] = &["implement", "build", "code"];
 
 pub fn launch(opening: &Opening, options: &Options) -> Launch {
-    let mut args: Vec<String> = [
-        "-p",
-        "--input-format",
-        "stream-json",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--include-partial-messages",
-        "--replay-user-messages",
-        "--permission-prompt-tool",
-        "stdio",
-    ]
-    .map(str::to_owned)
-    .into();
-    let mut flag = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
-    flag("--permission-mode", &mode(opening, opening.mode.as_deref()));
-    let conversation = match &opening.beginning {
-        Beginning::Resume { provider_session_id, .. } if options.lost.is_none() => {
-            flag("--resume", provider_session_id);
-            provider_session_id.clone()
-        }
-        Beginning::Fork { provider_session_id, at } if options.lost.is_none() => {
-            flag("--resume", provider_session_id);
-            flag("--session-id", &options.new_conversation);
-            if let Some(at) = at {
-                flag("--resume-session-at", at);
-            }
-            options.new_conversation.clone()
-        }
-        Beginning::Fresh | Beginning::Resume { .. } | Beginning::Fork { .. } => {
-            flag("--session-id", &options.new_conversation);
-            options.new_conversation.clone()
-        }
+    let mut line = CommandLine {
+        args: ALWAYS.iter().map(|arg| (*arg).to_owned()).collect(),
+        files: Vec::new(),
+        env: environment(),
+        params: &opening.params,
     };
+    line.flag("--permission-mode", &mode(opening, opening.mode.as_deref()));
+    let conversation = line.conversation(opening, options);
     if let Some(model) = &opening.model {
-        flag("--model", model);
+        line.flag("--model", model);
     }
-    let texts = |name: &str| super::wire::texts(opening.params.get(name));
-    let text = |name: &str| opening.params.get(name).and_then(Value::as_str);
-    flag("--setting-sources", text("setting_sources").unwrap_or_default());
-    // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
-    let mut allowed = vec![format!("mcp__{SERVER}")];
-    allowed.extend(texts("allowed_tools"));
-    flag("--allowedTools", &allowed.join(","));
-    let mut disallowed = texts("disallowed_tools");
-    let cross_session = opening.params.get("cross_session").and_then(Value::as_bool) == Some(true);
-    if !cross_session {
-        // Sessions of one user could otherwise start turns in each other, and nobody would be asked.
-        disallowed.extend(["ListAgents", "SendMessage"].map(str::to_owned));
-        flag("--settings", &json!({ "crossSessionInbound": "refuse" }).to_string());
-    }
-    if !disallowed.is_empty() {
-        flag("--disallowedTools", &disallowed.join(","));
-    }
-    for dir in texts("add_dirs") {
-        flag("--add-dir", &dir);
-    }
-    for (name, param) in
-        [("--max-turns", "max_turns"), ("--max-budget-usd", "max_budget_usd"), ("--fallback-model", "fallback_model")]
-    {
+    let sources = sources(&opening.params);
+    line.flag("--setting-sources", &sources);
+    line.tools_and_settings();
+    line.instructions(opening);
+    for (name, param) in [
+        ("--max-turns", "max_turns"),
+        ("--max-budget-usd", "max_budget_usd"),
+        ("--fallback-model", "fallback_model"),
+        ("--effort", "effort"),
+    ] {
         match opening.params.get(param) {
-            Some(Value::String(value)) => flag(name, value),
-            Some(Value::Number(value)) => flag(name, &value.to_string()),
+            Some(Value::String(value)) => line.flag(name, value),
+            Some(Value::Number(value)) => line.flag(name, &value.to_string()),
             _ => {}
         }
     }
     if let Some(servers) = opening.params.get("mcp_servers").filter(|servers| servers.is_object()) {
-        flag("--mcp-config", &json!({ "mcpServers": servers }).to_string());
+        line.files.push(("--mcp-config", json!({ "mcpServers": servers })));
     }
-    args.push("--strict-mcp-config".to_owned());
+    if sources.is_empty() {
+        line.switch("--strict-mcp-config");
+    }
     if matches!(opening.beginning, Beginning::Fork { .. }) && options.lost.is_none() {
-        args.push("--fork-session".to_owned());
+        line.switch("--fork-session");
     }
-    if opening.params.get("allow_bypass").and_then(Value::as_bool) == Some(true) {
-        args.push("--allow-dangerously-skip-permissions".to_owned());
+    if line.is("allow_bypass") == Some(true) {
+        line.switch("--allow-dangerously-skip-permissions");
     }
-    Launch { args, env: environment(), conversation }
+    let CommandLine { args, files, env, params: _ } = line;
+    Launch { args, files, env, conversation }
+}
+
+const ALWAYS: &[&str] = &[
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--replay-user-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];
+
+/// What becomes the command line, while it is put together from a session's parameters.
+struct CommandLine<'a> {
+    args: Vec<String>,
+    files: Vec<(&'static str, Value)>,
+    env: Vec<(String, String)>,
+    params: &'a Value,
+}
+
+impl CommandLine<'_> {
+    fn flag(&mut self, name: &str, value: &str) {
+        self.args.extend([name.to_owned(), value.to_owned()]);
+    }
+
+    fn switch(&mut self, name: &str) {
+        self.args.push(name.to_owned());
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        texts_of(self.params.get(name))
+    }
+
+    fn is(&self, name: &str) -> Option<bool> {
+        self.params.get(name).and_then(Value::as_bool)
+    }
+
+    /// Which conversation the program goes on with, or begins.
+    fn conversation(&mut self, opening: &Opening, options: &Options) -> String {
+        match &opening.beginning {
+            Beginning::Resume { provider_session_id, .. } if options.lost.is_none() => {
+                self.flag("--resume", provider_session_id);
+                return provider_session_id.clone();
+            }
+            Beginning::Fork { provider_session_id, at } if options.lost.is_none() => {
+                self.flag("--resume", provider_session_id);
+                self.flag("--session-id", &options.new_conversation);
+                if let Some(at) = at {
+                    self.flag("--resume-session-at", at);
+                }
+            }
+            Beginning::Fresh | Beginning::Resume { .. } | Beginning::Fork { .. } => {
+                self.flag("--session-id", &options.new_conversation);
+            }
+        }
+        options.new_conversation.clone()
+    }
+
+    fn tools_and_settings(&mut self) {
+        // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
+        let mut allowed = vec![format!("mcp__{SERVER}")];
+        allowed.extend(self.texts("allowed_tools"));
+        self.flag("--allowedTools", &allowed.join(","));
+        let mut disallowed = self.texts("disallowed_tools");
+        let mut settings = self.params.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(style) = self.params.get("output_style").and_then(Value::as_str) {
+            settings.insert("outputStyle".to_owned(), style.into());
+        }
+        if self.is("cross_session") != Some(true) {
+            // Sessions of one user could otherwise start turns in each other, and nobody would be asked.
+            disallowed.extend(["ListAgents", "SendMessage"].map(str::to_owned));
+            settings.insert("crossSessionInbound".to_owned(), "refuse".into());
+        }
+        if !disallowed.is_empty() {
+            self.flag("--disallowedTools", &disallowed.join(","));
+        }
+        if !settings.is_empty() {
+            self.files.push(("--settings", Value::Object(settings)));
+        }
+        for (name, param) in [("--add-dir", "add_dirs"), ("--plugin-dir", "plugin_dirs")] {
+            for dir in self.texts(param) {
+                self.flag(name, &dir);
+            }
+        }
+        if self.params.get("tools").is_some() {
+            self.flag("--tools", &self.texts("tools").join(","));
+        }
+    }
+
+    /// What the project says to agents is read; what it would have them run is not.
+    fn instructions(&mut self, opening: &Opening) {
+        let mut set = |name: &str| self.env.push((name.to_owned(), "1".to_owned()));
+        if self.params.get("project_instructions").and_then(Value::as_bool) == Some(false) {
+            set("CLAUDE_CODE_DISABLE_CLAUDE_MDS");
+        } else if let Some(cwd) = opening.cwd.as_deref().filter(|_| gives_instructions(opening)) {
+            set("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD");
+            self.flag("--add-dir", cwd);
+        }
+    }
 }
 
 fn environment() -> Vec<(String, String)> {

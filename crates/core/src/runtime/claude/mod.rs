@@ -8,8 +8,10 @@
 //! | `turn` | when a turn begins and ends, which messages it covers, what it used |
 //! | `blocks` | text and thinking, streamed and final |
 //! | `tools` | tool calls and their results, to-do lists |
+//! | `output` | what a tool said: words, pictures, exit codes, diffs |
 //! | `asks` | permissions, questions, plans, elicitations, and the answers |
 //! | `tasks` | sub-agents and work in the background |
+//! | `schedule` | when the agent wakes itself |
 //! | `host_tools` | the tools this host serves to the agent |
 //! | `failure` | what went wrong, in words with a code and a way out |
 //! | `launch` | the command line and the environment |
@@ -23,9 +25,11 @@ mod failure;
 mod history;
 mod host_tools;
 mod launch;
+mod output;
 mod prompt;
 mod protocol;
 mod recorded;
+mod schedule;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -34,7 +38,7 @@ mod turn;
 mod wire;
 
 pub use self::history::{Outline, read_stored};
-pub use self::launch::{Launch, MODES, Options, PARAMS, SETTINGS, launch};
+pub use self::launch::{Launch, MODES, Options, PARAMS, SETTINGS, gives_instructions, launch, may_have_mode};
 pub use self::protocol::ClaudeProtocol;
 pub use self::recorded::RecordedClaude;
 use super::Capabilities;
@@ -60,6 +64,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     plan: true,
     subagents: true,
     background: true,
+    stop_background: true,
     components: false,
     state: false,
     usage: true,

@@ -31,6 +31,12 @@ pub(super) fn content_of(messages: &[Prompt]) -> Value {
     parts.into_iter().map(block).collect()
 }
 
+/// Whether what a person typed is the program's command to compact.
+pub(super) fn says_compact(messages: &[Prompt]) -> bool {
+    let first = messages.first().and_then(|message| message.content.first());
+    matches!(first, Some(Part::Text { text }) if text.split_whitespace().next() == Some("/compact"))
+}
+
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

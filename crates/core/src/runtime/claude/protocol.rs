@@ -13,9 +13,9 @@ use super::blocks::Blocks;
 use super::failure::{self, ApiError};
 use super::host_tools::{self, Host};
 use super::launch::{self, Options};
-use super::prompt::{content_of, is_uuid, write_message};
-use super::tasks::Tasks;
-use super::tools::{Fate, Returned, Tools};
+use super::prompt::{content_of, is_uuid, says_compact, write_message};
+use super::schedule::Lifecycle;
+use super::tools::{Afterwards, Fate, Returned, Tools};
 use super::turn::Turn;
 use super::wire::{
     ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, Said, StreamEvent, TurnResult,
@@ -26,6 +26,7 @@ use crate::event::{Activity, CompactionStart, CompactionTrigger, ModelChoice, Sl
 use crate::runtime::{
     Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
 };
+use crate::time::Timestamp;
 
 /// Speaks with Claude Code.
 #[derive(Debug)]
@@ -41,13 +42,15 @@ pub struct ClaudeProtocol {
     turn: Turn,
     blocks: Blocks,
     tools: Tools,
-    tasks: Tasks,
+    after: Afterwards,
     asks: Asks,
     mode: String,
     model: Option<String>,
     /// The session chose a model, so the next one seen is no news.
     model_chosen: bool,
     compaction: Option<CompactionTrigger>,
+    /// A person typed that it shall compact.
+    compacts_by_hand: bool,
     interrupting: bool,
     servers: BTreeMap<String, String>,
     client_tools: ClientTools,
@@ -76,12 +79,13 @@ impl ClaudeProtocol {
             turn: Turn::default(),
             blocks: Blocks::default(),
             tools: Tools::default(),
-            tasks: Tasks::default(),
+            after: Afterwards::default(),
             asks: Asks::default(),
             mode: String::new(),
             model: None,
             model_chosen: false,
             compaction: None,
+            compacts_by_hand: false,
             interrupting: false,
             servers: BTreeMap::new(),
             client_tools: ClientTools::default(),
@@ -110,11 +114,11 @@ impl ClaudeProtocol {
         // Several at once are one message to the agent, under the last one's name.
         let Some(last) = messages.last() else { return };
         let uuid = self.uuid(last.message_id.as_str());
+        self.compacts_by_hand = says_compact(messages);
         if self.turn.prompt(&uuid) {
             let content = content_of(messages);
             write_message(&uuid, &content, out);
         }
-        self.turn.stands_at(&uuid);
     }
 
     fn rollback(&mut self, order: &RollbackOrder, out: &mut Output) {
@@ -136,6 +140,10 @@ impl ClaudeProtocol {
             let request = json!({ "subtype": "set_max_thinking_tokens", "max_thinking_tokens": tokens });
             self.request(Asked::Other, &request, out);
         }
+        if let Some(effort) = settings.get("effort").filter(|_| self.ready) {
+            let settings = json!({ "effortLevel": effort });
+            self.request(Asked::Other, &json!({ "subtype": "apply_flag_settings", "settings": settings }), out);
+        }
         if self.client_tools.configure(settings) {
             self.request(Asked::Other, &host_tools::list_changed(), out);
         }
@@ -150,7 +158,8 @@ impl ClaudeProtocol {
             Said::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
             Said::StreamEvent { event, abandoned_blocks, .. } => {
                 self.stream(event, out);
-                if let Some(abandoned) = abandoned_blocks {
+                // What an interrupt cuts off stays, half written.
+                if let Some(abandoned) = abandoned_blocks.filter(|_| !self.interrupting) {
                     self.blocks.abandoned(&abandoned, out);
                 }
             }
@@ -160,7 +169,12 @@ impl ClaudeProtocol {
             Said::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
             Said::ControlResponse { response } => self.answered(response, out),
             Said::ControlCancelRequest { request_id } => self.asks.withdrawn(&request_id, out),
-            Said::CommandLifecycle { command_uuid, state } => self.turn.lifecycle(&command_uuid, &state, out),
+            Said::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
+                self.turn.lifecycle(&uuid, &state, out);
+                let wakeup_source = wakeup_source.as_deref();
+                let with = Lifecycle { uuid: &uuid, state: &state, wakeup_source, scheduled_for };
+                self.after.schedule.goes_on(&with, out);
+            }
             Said::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
                 // A heartbeat has a name of its own, and that of the call in the place of a parent.
                 let id = parent_tool_use_id.unwrap_or(tool_use_id);
@@ -196,14 +210,19 @@ impl ClaudeProtocol {
     }
 
     fn assistant(&mut self, line: &Message, out: &mut Output) {
+        self.it_is(line);
         let message = line.message.id.as_deref().unwrap_or_default();
-        let speaker = self.tasks.speaker(line);
+        let speaker = self.after.tasks.speaker(line);
         if let (None, Some(uuid)) = (&speaker, &line.uuid) {
             self.turn.stands_at(uuid);
         }
         if let Some(kind) = &line.error {
-            let text = super::tools::text_of(&line.message.content);
-            return self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
+            let text = super::output::text_of(&line.message.content);
+            // A sub-agent that failed says so to the agent.
+            if speaker.is_none() {
+                self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
+            }
+            return;
         }
         for block in line.message.blocks() {
             let (voice, whole) = match block {
@@ -222,8 +241,15 @@ impl ClaudeProtocol {
         }
     }
 
+    fn it_is(&mut self, line: &Message) {
+        if let Some(now) = line.timestamp.as_ref().and_then(|time| Timestamp::deserialize(time).ok()) {
+            self.after.schedule.it_is(now);
+        }
+    }
+
     fn user(&mut self, line: &Message, out: &mut Output) {
-        let speaker = self.tasks.speaker(line);
+        self.it_is(line);
+        let speaker = self.after.tasks.speaker(line);
         if line.is_replay {
             if let Some(uuid) = &line.uuid {
                 self.turn.took(uuid, out);
@@ -236,9 +262,9 @@ impl ClaudeProtocol {
         for block in line.message.blocks() {
             if let Block::ToolResult { tool_use_id: id, content, is_error } = block {
                 let refused = self.asks.was_refused(&id);
-                let fate = Fate { refused, interrupting: self.interrupting };
+                let fate = Fate { refused, interrupting: self.interrupting, conversation: &self.conversation };
                 let returned = Returned { id, content, is_error };
-                self.tools.returned(&returned, line, fate, speaker.clone(), out);
+                self.tools.returned(&returned, line, fate, speaker.clone(), &mut self.after, out);
             }
         }
     }
@@ -249,7 +275,10 @@ impl ClaudeProtocol {
         }
         // What was never said whole must be settled before the turn is.
         self.blocks.turn_ended(result.interrupted(), out);
+        let unexplained = result.origin.is_none() && self.turn.is_unasked();
+        self.after.schedule.turn_ended(unexplained, out);
         self.compaction = None;
+        self.compacts_by_hand = false;
         self.interrupting = false;
         self.turn.result(result, out);
     }
@@ -262,7 +291,11 @@ impl ClaudeProtocol {
                 Err(error) => Err(error.to_string()),
             },
             "elicitation" => match Elicitation::deserialize(request) {
-                Ok(ask) => return self.asks.elicitation(id, ask, out),
+                Ok(ask) => {
+                    // Who asks is not said; it is known where one call of this server waits.
+                    let owner = ask.mcp_server_name.as_deref().and_then(|server| self.tools.owner_at_server(server));
+                    return self.asks.elicitation(id, ask, owner, out);
+                }
                 Err(error) => Err(error.to_string()),
             },
             "mcp_message" => {
@@ -310,10 +343,16 @@ impl ClaudeProtocol {
         }
     }
 
+    /// What the program does not have of the conversation.
+    fn lacking(&self) -> Option<&String> {
+        self.options.lost.as_ref().or(self.options.forgot.as_ref())
+    }
+
     fn initialized(&mut self, answer: &Value, out: &mut Output) {
         let info = Initialized::deserialize(answer).unwrap_or_default();
         let beginning = self.opening.as_ref().map_or(&Beginning::Fresh, |opening| &opening.beginning);
-        let resumed = *beginning != Beginning::Fresh && self.options.lost.is_none();
+        let lacking = self.lacking();
+        let resumed = *beginning != Beginning::Fresh && lacking.is_none();
         let commands = info.commands.into_iter().map(|command| SlashCommand {
             name: command.name,
             description: command.description.filter(|text| !text.is_empty()).map(|text| first_words(&text)),
@@ -331,7 +370,7 @@ impl ClaudeProtocol {
         out.report(Report::Ready(Box::new(Ready {
             provider_session_id: Some(self.conversation.clone()),
             resumed,
-            reason: self.options.lost.clone(),
+            reason: self.lacking().cloned(),
             model: None,
             mode: info.current_permission_mode,
             version: info.claude_code_version,
@@ -349,6 +388,10 @@ impl Protocol for ClaudeProtocol {
         self.mode = launch::mode(opening, opening.mode.as_deref());
         self.model_chosen = opening.model.is_some();
         self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
+        self.after.tasks.kept_below(self.options.conversations.clone());
+        if matches!(opening.beginning, Beginning::Resume { .. }) && self.lacking().is_none() {
+            self.turn.stood_at(opening.anchor.clone());
+        }
         let none = serde_json::Map::new();
         let params = opening.params.as_object().unwrap_or(&none);
         self.client_tools.configure(params);
@@ -359,8 +402,19 @@ impl Protocol for ClaudeProtocol {
             "sdkMcpServers": [host_tools::SERVER],
             "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.client_tools) },
         });
-        if let (Some(prompt), Some(fields)) = (&opening.system_prompt, request.as_object_mut()) {
-            fields.insert("appendSystemPrompt".to_owned(), prompt.as_str().into());
+        if let Some(fields) = request.as_object_mut() {
+            let given = |name: &str| params.get(name).cloned();
+            let own_prompt = given("custom_system_prompt").map(|prompt| json!([prompt]));
+            let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref()];
+            let added: Vec<&str> = added.into_iter().flatten().collect();
+            for (name, value) in [
+                ("appendSystemPrompt", (!added.is_empty()).then(|| added.join("\n\n").into())),
+                ("systemPrompt", own_prompt),
+                ("agents", given("agents")),
+                ("jsonSchema", given("output_schema")),
+            ] {
+                fields.extend(value.map(|value| (name.to_owned(), value)));
+            }
         }
         self.request(Asked::Initialize, &request, out);
         self.configure(params, out);
@@ -402,6 +456,9 @@ impl Protocol for ClaudeProtocol {
                 if self.turn.prompt(&uuid) {
                     write_message(&uuid, &"/compact".into(), out);
                 }
+            }
+            Order::StopBackground { id } => {
+                self.request(Asked::Other, &json!({ "subtype": "stop_task", "task_id": id }), out);
             }
             Order::Configure { settings } => self.configure(settings, out),
             Order::Rollback(order) => self.rollback(order, out),

@@ -8,7 +8,7 @@ use super::launch::Options;
 use super::prompt::is_uuid;
 use super::{CAPABILITIES, ClaudeProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
-use crate::event::{Origin, Part, PermissionReply};
+use crate::event::{AfterStop, Origin, Part, PermissionReply};
 use crate::id::MessageId;
 use crate::replay::{Act, Direction, Entry, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
@@ -39,7 +39,7 @@ impl Recorded for RecordedClaude {
             |entry: &&Entry| entry.direction == Direction::Out && entry.line.get("subtype") == Some(&json!("init"));
         let conversation =
             entries.iter().find(said).and_then(|entry| entry.line.get("session_id")).and_then(Value::as_str);
-        let options = Options { new_conversation: conversation.unwrap_or("unknown").to_owned(), lost: None };
+        let options = Options { new_conversation: conversation.unwrap_or("unknown").to_owned(), ..Options::default() };
         (Box::new(ClaudeProtocol::new(options)), Beginning::Fresh)
     }
 
@@ -144,7 +144,7 @@ impl RecordedClaude {
                 message: text(&given, "/message").map(str::to_owned),
                 rule: None,
                 and_then: if given.get("interrupt").and_then(Value::as_bool) == Some(true) {
-                    AfterAnswer::Stop
+                    AfterAnswer::Stop(AfterStop::Continue)
                 } else {
                     AfterAnswer::GoOn
                 },

@@ -1,5 +1,9 @@
 //! Every recording, played through the protocol and the turn machine.
 
+mod launching;
+mod lines;
+mod waking;
+
 use std::collections::HashMap;
 use std::path::Path;
 

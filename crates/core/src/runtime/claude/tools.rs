@@ -5,10 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::host_tools;
+use super::output::{diff_of, exit_code, images_of, kept_in, output_of, output_so_far};
+use super::schedule::Schedule;
+use super::tasks::Tasks;
 use super::wire::{Message, ToolResultMeta};
 use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
 use crate::id::{SubagentId, ToolUseId};
-use crate::runtime::{Output, Report, shell};
+use crate::runtime::{Output, OutputFile, Report, line_of_progress, shell};
 
 #[derive(Debug, Default)]
 pub(super) struct Tools {
@@ -36,11 +39,20 @@ pub(super) struct Returned {
 
 /// What is known of a call besides what its result says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fate {
+pub(super) struct Fate<'a> {
     /// It was never allowed.
     pub(super) refused: bool,
     /// The turn is being interrupted.
     pub(super) interrupting: bool,
+    /// The conversation whose files are its own.
+    pub(super) conversation: &'a str,
+}
+
+/// What a result may leave behind when its turn is over.
+#[derive(Debug, Default)]
+pub(super) struct Afterwards {
+    pub(super) tasks: Tasks,
+    pub(super) schedule: Schedule,
 }
 
 /// The tools that start a sub-agent.
@@ -72,9 +84,6 @@ impl Tools {
             reading.lift(&mut start);
         }
         out.report(Report::Fact { subagent_id: owner.clone(), event: start.into() });
-        if let Some(steps) = todo_list(tool, &input) {
-            out.report(PlanUpdated { steps, explanation: None });
-        }
         self.calls.insert(id.to_owned(), Call { tool: tool.to_owned(), input, owner });
     }
 
@@ -83,13 +92,20 @@ impl Tools {
         self.calls.get(id).and_then(|call| call.owner.clone())
     }
 
+    /// Who waits for a tool of this server. Nothing, when several do.
+    pub(super) fn owner_at_server(&self, server: &str) -> Option<SubagentId> {
+        let prefix = format!("mcp__{server}__");
+        let mut waiting = self.calls.values().filter(|call| call.tool.starts_with(&prefix));
+        waiting.next().filter(|_| waiting.next().is_none()).and_then(|call| call.owner.clone())
+    }
+
     pub(super) fn denied(&mut self, id: &str) {
         self.denied.insert(id.to_owned());
     }
 
     pub(super) fn progress(&self, id: &str, seconds: Option<f64>, out: &mut Output) {
         if self.calls.contains_key(id) {
-            let text = seconds.map(|seconds| format!("running for {seconds:.0} s"));
+            let text = seconds.map(|seconds| line_of_progress(&format!("running for {seconds:.0} s")));
             let progress = ToolProgress { tool_use_id: ToolUseId::trusted(id), text, fraction: None };
             out.report(Report::Fact { subagent_id: self.owner(id), event: progress.into() });
         }
@@ -99,8 +115,9 @@ impl Tools {
         &mut self,
         returned: &Returned,
         line: &Message,
-        fate: Fate,
+        fate: Fate<'_>,
         subagent_id: Option<SubagentId>,
+        after: &mut Afterwards,
         out: &mut Output,
     ) {
         let Returned { id, content, is_error } = returned;
@@ -108,7 +125,15 @@ impl Tools {
         let tool = call.as_ref().map_or("", |call| call.tool.as_str());
         let is_error = is_error.unwrap_or(false);
         let structure = line.tool_use_result.as_ref().filter(|value| value.is_object());
-        let output = output_of(tool, content, structure);
+        if let (Some(call), Some(task)) = (&call, structure.and_then(|s| s.get("backgroundTaskId")?.as_str())) {
+            let text = |name: &str| call.input.get(name).and_then(Value::as_str);
+            after.tasks.left(task, id, text("description").or(text("command")).unwrap_or(tool), out);
+        }
+        let output = if after.tasks.goes_on(id) && !is_error && !spawns(tool) {
+            output_so_far(structure)
+        } else {
+            output_of(tool, content, structure)
+        };
         let path = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let file_path = structure
             .and_then(|structure| path(structure, "filePath"))
@@ -132,13 +157,27 @@ impl Tools {
             file_path,
             output,
             blob: None,
+            images: Some(images_of(content)).filter(|images| !images.is_empty()),
         };
-        out.report(Report::Fact { subagent_id, event: result.into() });
-        if let (Some(call), Some(structure)) = (call, structure)
-            && self.keeps_list(&call, structure)
-        {
-            let steps = self.todo.iter().map(|(_, step)| step.clone()).collect();
+        let failed = result.is_error || denied;
+        out.report(match kept_in(content, structure, fate.conversation) {
+            Some(path) => {
+                let file = Box::new(OutputFile::Whole { path, mark: None });
+                Report::Kept { file, subagent_id, event: result.into() }
+            }
+            None => Report::Fact { subagent_id, event: result.into() },
+        });
+        // What was not done changes neither the plan nor what is set for later.
+        let Some(call) = call.filter(|_| !failed) else { return };
+        if let Some(steps) = todo_list(&call.tool, &call.input) {
             out.report(PlanUpdated { steps, explanation: None });
+        }
+        if let Some(structure) = structure {
+            after.schedule.changed(&call.tool, &call.input, structure, out);
+            if self.keeps_list(&call, structure) {
+                let steps = self.todo.iter().map(|(_, step)| step.clone()).collect();
+                out.report(PlanUpdated { steps, explanation: None });
+            }
         }
     }
 
@@ -153,7 +192,8 @@ impl Tools {
             }
             "TaskUpdate" => {
                 let text = |name: &str| call.input.get(name).and_then(Value::as_str);
-                let Some(id) = text("taskId") else { return false };
+                let refused = result.get("success").and_then(Value::as_bool) == Some(false);
+                let Some(id) = text("taskId").filter(|_| !refused) else { return false };
                 if text("status") == Some("deleted") {
                     let before = self.todo.len();
                     self.todo.retain(|(known, _)| known != id);
@@ -190,76 +230,4 @@ fn step_status(status: &str) -> StepStatus {
 
 fn did_not_run(id: &str, meta: &[ToolResultMeta]) -> bool {
     meta.iter().any(|meta| meta.id == id && meta.non_execution_kind.is_some())
-}
-
-/// What the tool said. Long output stands in the message only as a preview, and longer in the structure.
-fn output_of(tool: &str, content: &Value, structure: Option<&Value>) -> String {
-    let text = |name: &str| structure.and_then(|s| s.get(name)).and_then(Value::as_str).unwrap_or_default();
-    let plain = text_of(content);
-    if tool == "Bash" && plain.starts_with("<persisted-output>") {
-        let size = structure.and_then(|s| s.get("persistedOutputSize")).and_then(Value::as_u64);
-        let path = text("persistedOutputPath");
-        let note = size.map(|size| format!("[{size} bytes in all; the agent keeps them in {path}]"));
-        let parts = [text("stdout"), text("stderr"), note.as_deref().unwrap_or_default()];
-        return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    }
-    if spawns(tool)
-        && let Some(content) = structure.and_then(|s| s.get("content"))
-    {
-        return text_of(content);
-    }
-    plain
-}
-
-pub(super) fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let text = |block: &Value| match block.get("type").and_then(Value::as_str) {
-                Some("text") => block.get("text").and_then(Value::as_str).map(str::to_owned),
-                Some("tool_reference") => block.get("tool_name").and_then(Value::as_str).map(str::to_owned),
-                Some(kind) => Some(format!("[{kind}]")),
-                None => None,
-            };
-            blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
-fn exit_code(output: &str, is_error: bool, structure: Option<&Value>) -> Option<i32> {
-    if is_error {
-        let rest = output.strip_prefix("Exit code ").or_else(|| output.strip_prefix("Error: Exit code "))?;
-        return rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
-    }
-    let ran_to_its_end = structure.is_some_and(|s| {
-        s.get("interrupted").and_then(Value::as_bool) == Some(false) && s.get("backgroundTaskId").is_none()
-    });
-    ran_to_its_end.then_some(0)
-}
-
-/// The change to a file as a unified diff.
-fn diff_of(structure: &Value, path: Option<&str>) -> Option<String> {
-    let hunks = structure.get("structuredPatch")?.as_array()?;
-    let path = path.unwrap_or("file").trim_start_matches('/');
-    let created = structure.get("type").and_then(Value::as_str) == Some("create");
-    let mut diff = vec![if created { "--- /dev/null".to_owned() } else { format!("--- a/{path}") }];
-    diff.push(format!("+++ b/{path}"));
-    if created {
-        let lines: Vec<&str> = structure.get("content")?.as_str()?.lines().collect();
-        diff.push(format!("@@ -0,0 +1,{} @@", lines.len()));
-        diff.extend(lines.iter().map(|line| format!("+{line}")));
-    } else if hunks.is_empty() {
-        return None;
-    }
-    for hunk in hunks {
-        let number = |name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let (old, old_lines) = (number("oldStart"), number("oldLines"));
-        let (new, new_lines) = (number("newStart"), number("newLines"));
-        diff.push(format!("@@ -{old},{old_lines} +{new},{new_lines} @@"));
-        diff.extend(super::wire::texts(hunk.get("lines")));
-    }
-    diff.push(String::new());
-    Some(diff.join("\n"))
 }

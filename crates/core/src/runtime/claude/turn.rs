@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::failure::{self, ApiError};
 use super::wire::{ApiUsage, ModelUsage, RateLimit, TurnResult};
-use crate::event::{Event, Origin, Outcome, Usage};
+use crate::event::{CompactionTrigger, Event, Origin, Outcome, Usage};
 use crate::id::MessageId;
 use crate::runtime::{Output, Report};
 
@@ -24,6 +24,13 @@ pub(super) struct Turn {
     steers: Vec<(String, MessageId)>,
     /// Steers of a turn that is over: the program has them, and the session will send them again.
     left: HashMap<String, Left>,
+    /// The agent began this turn by itself.
+    unasked: bool,
+    /// The model would not answer.
+    refused: bool,
+    /// A person wanted a compaction that did not work; why.
+    compaction_failure: Option<String>,
+    /// Where the conversation stands. A turn that the program never began with leaves it where it was.
     anchor: Option<String>,
     api_error: Option<ApiError>,
     limit: Option<RateLimit>,
@@ -49,6 +56,7 @@ impl Turn {
     /// The session begins a turn with this message. Whether it has to be written: the program may have it already.
     pub(super) fn prompt(&mut self, uuid: &str) -> bool {
         self.ours = vec![uuid.to_owned()];
+        self.unasked = false;
         match self.left.remove(uuid) {
             Some(Left::Done) => return false,
             Some(Left::Started) => {}
@@ -65,6 +73,23 @@ impl Turn {
 
     pub(super) fn steer(&mut self, uuid: String, message_id: MessageId) {
         self.steers.push((uuid, message_id));
+    }
+
+    /// Whether the agent began the turn by itself.
+    pub(super) fn is_unasked(&self) -> bool {
+        self.unasked
+    }
+
+    /// The model would not answer.
+    pub(super) fn refused(&mut self) {
+        self.refused = true;
+    }
+
+    /// One that the agent wanted itself is no failure of the turn: it goes on without.
+    pub(super) fn compaction_failed(&mut self, trigger: CompactionTrigger, why: Option<&str>) {
+        if trigger == CompactionTrigger::Manual {
+            self.compaction_failure = Some(why.unwrap_or("it did not say why").to_owned());
+        }
     }
 
     /// Whether there is something to interrupt.
@@ -86,7 +111,10 @@ impl Turn {
 
     /// The program took this message in.
     pub(super) fn took(&mut self, uuid: &str, out: &mut Output) {
-        self.unstarted.retain(|known| known != uuid);
+        if let Some(at) = self.unstarted.iter().position(|known| known == uuid) {
+            self.unstarted.remove(at);
+            self.stands_at(uuid);
+        }
         if let Some(at) = self.steers.iter().position(|(known, _)| known == uuid) {
             let (_, message_id) = self.steers.remove(at);
             out.report(Report::SteerDelivered { message_id });
@@ -102,6 +130,7 @@ impl Turn {
         self.unstarted.retain(|known| known != uuid);
         if self.open && !self.running && self.ours.iter().any(|known| known == uuid) {
             let (outcome, reason) = if answered {
+                self.stands_at(uuid);
                 (Outcome::Completed, "the agent had answered this message before")
             } else {
                 (Outcome::Interrupted, "the agent was interrupted before it began")
@@ -114,6 +143,7 @@ impl Turn {
     pub(super) fn init(&mut self, out: &mut Output) {
         self.begin(out);
         if !self.tells {
+            self.anchor = self.unstarted.pop().or(self.anchor.take());
             self.unstarted.clear();
         }
     }
@@ -121,9 +151,14 @@ impl Turn {
     fn begin(&mut self, out: &mut Output) {
         self.running = true;
         if !self.open {
-            self.open = true;
+            (self.open, self.unasked) = (true, true);
             out.report(Report::TurnStarted { origin: Origin::Agent });
         }
+    }
+
+    /// The conversation ended here before this process.
+    pub(super) fn stood_at(&mut self, entry: Option<String>) {
+        self.anchor = entry;
     }
 
     /// The conversation has this entry now.
@@ -157,6 +192,8 @@ impl Turn {
             out.report(usage);
         }
         let error = self.api_error.take();
+        let refused = std::mem::take(&mut self.refused);
+        let compaction_failure = self.compaction_failure.take();
         let interrupted = result.interrupted();
         if self.open && !self.unstarted.is_empty() {
             // The program had begun a turn of its own; the session's message is still to come.
@@ -164,13 +201,17 @@ impl Turn {
         }
         let (outcome, failure) = match () {
             () if interrupted => (Outcome::Interrupted, None),
+            () if compaction_failure.is_some() => {
+                (Outcome::Failed, compaction_failure.as_deref().map(failure::of_compaction))
+            }
+            () if refused && result.is_error => (Outcome::Failed, Some(failure::of_refusal(result))),
             () if result.is_error => (Outcome::Failed, Some(failure::of_turn(result, error, self.limit.as_ref()))),
             () => (Outcome::Completed, None),
         };
-        if outcome == Outcome::Completed
-            && let Some(text) = result.result.clone().filter(|text| !text.is_empty())
-        {
-            out.report(crate::event::TurnResult { text });
+        let text = result.result.clone().unwrap_or_default();
+        let structured_output = result.structured_output.clone().filter(|output| !output.is_null());
+        if outcome == Outcome::Completed && (!text.is_empty() || structured_output.is_some()) {
+            out.report(crate::event::TurnResult { text, structured_output });
         }
         let reason = interrupted.then(|| "the agent was interrupted".to_owned());
         self.end(outcome, reason, failure, out);
@@ -183,8 +224,8 @@ impl Turn {
         failure: Option<crate::event::Failure>,
         out: &mut Output,
     ) {
-        if let Some(anchor) = self.anchor.take() {
-            out.report(Report::Anchor(anchor));
+        if let Some(anchor) = &self.anchor {
+            out.report(Report::Anchor(anchor.clone()));
         }
         self.open = false;
         // The session takes them back and sends them again; the program has them already.
@@ -208,7 +249,8 @@ impl Turn {
                 sum(|model| model.input_tokens + model.cache_read_input_tokens + model.cache_creation_input_tokens);
             usage.output_tokens = sum(|model| model.output_tokens);
             usage.reasoning_tokens = Some(sum(|model| model.thinking_tokens)).filter(|tokens| *tokens > 0);
-            usage.cost_usd = Some(models.values().map(|model| model.cost_usd).sum());
+            // From zero on: the sum of nothing would be minus zero.
+            usage.cost_usd = Some(models.values().fold(0.0, |sum, model| sum + model.cost_usd));
         } else {
             let turn = result.usage.clone().unwrap_or_default();
             usage.cached_tokens = Some(turn.cache_read_input_tokens);

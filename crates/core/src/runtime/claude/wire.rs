@@ -30,6 +30,9 @@ pub(super) enum Said {
     CommandLifecycle {
         command_uuid: String,
         state: String,
+        /// What begins is something that the agent has set itself.
+        wakeup_source: Option<String>,
+        scheduled_for: Option<u64>,
     },
     ToolProgress {
         tool_use_id: String,
@@ -116,6 +119,8 @@ pub(super) struct Message {
     pub(super) parent_tool_use_id: Option<String>,
     pub(super) agent_id: Option<String>,
     pub(super) uuid: Option<String>,
+    /// When it was said, by the program's clock.
+    pub(super) timestamp: Option<Value>,
     /// What went wrong, when this stands for an answer that did not come.
     pub(super) error: Option<String>,
     pub(super) api_error_status: Option<u16>,
@@ -138,6 +143,7 @@ impl Message {
             parent_tool_use_id: None,
             agent_id: None,
             uuid: None,
+            timestamp: None,
             error: None,
             api_error_status: None,
             aborted: false,
@@ -240,6 +246,12 @@ pub(super) struct TurnResult {
     #[serde(default)]
     pub(super) errors: Vec<Value>,
     pub(super) api_error_status: Option<u16>,
+    /// The service's own word for what went wrong, also where there was no status because the answer had begun.
+    pub(super) api_error_type: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    /// Why it began, when nobody sent a message.
+    pub(super) origin: Option<Value>,
+    pub(super) structured_output: Option<Value>,
     pub(super) usage: Option<ApiUsage>,
     #[serde(default, rename = "modelUsage")]
     pub(super) model_usage: std::collections::BTreeMap<String, ModelUsage>,

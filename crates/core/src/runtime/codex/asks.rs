@@ -130,8 +130,12 @@ impl CodexProtocol {
         let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];
         if let Some(words) = ask.proposed_execpolicy_amendment.as_ref().filter(|words| !words.is_empty()) {
             let decision = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": words } });
-            // Codex keeps this one among its own rules.
-            rules.push((format!("commands that begin with {} in every session", words.join(" ")), decision));
+            // Codex keeps this one among its own rules, and what a rule of its own allows runs without a sandbox.
+            let words = words.join(" ");
+            rules.push((
+                format!("commands that begin with {words} in every session of Codex, outside the sandbox"),
+                decision,
+            ));
         }
         options.extend(
             rules.iter().map(|(rule, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule))),
@@ -161,7 +165,8 @@ impl CodexProtocol {
         let item = ask.item_id.as_deref().and_then(|item_id| self.work(&ask.thread_id)?.tools.get(item_id));
         let changes = match item.map(|tool| &tool.kind) {
             Some(ToolKind::Change { changes }) => changes.clone(),
-            Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Other) | None => Vec::new(),
+            Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other)
+            | None => Vec::new(),
         };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         let rule = format!("changes of {} in this session", paths.join(", "));
@@ -299,7 +304,8 @@ impl CodexProtocol {
             rules.push((format!("{tool} of {} in this session", ask.server_name), "session"));
         }
         if kept("always") {
-            rules.push((format!("{tool} of {} in every session", ask.server_name), "always"));
+            // It goes into Codex's own settings.
+            rules.push((format!("{tool} of {} in every session of Codex", ask.server_name), "always"));
         }
         let always =
             |(rule, _): &(String, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule));
@@ -330,7 +336,9 @@ impl CodexProtocol {
 
     fn ask_permission(&mut self, open: Open, request: PermissionRequest, out: &mut Output) {
         let (subagent_id, tool_use_id) = self.place(&open, out);
-        self.hold(&open, true);
+        if let (Some(item_id), Some(work)) = (&open.item_id, self.work(&open.thread_id)) {
+            work.hold(item_id);
+        }
         let request = AskRequest::Permission(PermissionRequest { tool_use_id, ..request });
         self.ask(open, subagent_id, request, out);
     }
@@ -346,14 +354,6 @@ impl CodexProtocol {
         let work = self.family.working(&open.thread_id, out);
         let work = work.unwrap_or(&mut self.main);
         (work.owner.clone(), open.item_id.as_deref().and_then(|item_id| work.tool_id(item_id)))
-    }
-
-    /// A call that waits to be allowed does not run.
-    fn hold(&mut self, open: &Open, held: bool) {
-        let item_id = open.item_id.as_deref();
-        if let Some(tool) = item_id.and_then(|item_id| self.work(&open.thread_id)?.tools.get_mut(item_id)) {
-            tool.held = held;
-        }
     }
 
     /// Nobody can be asked between turns.
@@ -377,8 +377,12 @@ impl CodexProtocol {
         let Some(open) = self.asks.open.remove(key) else { return };
         let (result, word) = answer_of(&open.kind, answer);
         self.respond(&open.id, result, out);
-        if matches!(answer, Answer::Permission { reply: PermissionReply::Once | PermissionReply::Always, .. }) {
-            self.hold(&open, false);
+        if let (Answer::Permission { reply, .. }, Some(work)) = (answer, self.work(&open.thread_id)) {
+            match (reply, &open.item_id) {
+                (PermissionReply::Reject, _) => work.rejected(),
+                (PermissionReply::Once | PermissionReply::Always, Some(item_id)) => work.allow(item_id),
+                (PermissionReply::Once | PermissionReply::Always, None) => {}
+            }
         }
         self.call_answered(&open, Some(answer), out);
         // Codex has no place for a reason; the model shall hear it all the same.
@@ -421,7 +425,7 @@ fn rejection(kind: &Kind) -> Answer {
 fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
     match answer {
         Answer::Permission { reply, message, rule, and_then, .. } => {
-            let stop = *and_then == AfterAnswer::Stop;
+            let stop = matches!(and_then, AfterAnswer::Stop(_));
             let word = message.clone().filter(|_| *reply == PermissionReply::Reject && !stop);
             (permission_of(kind, *reply, rule.as_deref(), stop), word)
         }

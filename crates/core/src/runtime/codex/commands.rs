@@ -38,6 +38,7 @@ impl Work {
 
     /// Streamed output. It may lack its beginning; the end of the command says all of it.
     pub(super) fn printed(&mut self, item_id: &str, text: String, out: &mut Output) {
+        self.has_run(item_id);
         // Of a command in the background, only the end is told.
         if let Some(tool_use_id) = self.tool_id(item_id) {
             self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
@@ -46,17 +47,17 @@ impl Work {
 
     pub(super) fn command_completed(&mut self, command: &Command, turn_id: &str, out: &mut Output) {
         let failed = command.status == "failed" || command.exit_code.is_some_and(|code| code != 0);
-        if let Some(background_id) = self.background.remove(&(turn_id.to_owned(), command.id.clone())) {
-            let status = if failed { WorkStatus::Failed } else { WorkStatus::Completed };
-            let (output, exit_code) = (command.aggregated_output.clone(), command.exit_code);
-            return self.say(BackgroundEnded { background_id, status, output, exit_code, blob: None }, out);
+        if let Some(ended) = self.background_ended(&(turn_id.to_owned(), command.id.clone()), failed) {
+            // For one that was ended by force, Codex makes a code up.
+            let exit_code = command.exit_code.filter(|_| ended.status != WorkStatus::Interrupted);
+            return self.say(BackgroundEnded { output: command.aggregated_output.clone(), exit_code, ..ended }, out);
         }
         self.command_started(command, out);
         let Some(tool) = self.tools.remove(&command.id) else { return };
         let denied = command.status == "declined";
         let script = match &tool.kind {
             ToolKind::Command { script } => script.as_str(),
-            ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => "",
+            ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other => "",
         };
         let read = shell::reading(script).and_then(Reading::file);
         let output = command.aggregated_output.clone().unwrap_or_default();

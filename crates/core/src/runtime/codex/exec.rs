@@ -2,7 +2,7 @@
 //! meanwhile. The processes are started by a runner in the `turnloom` crate; this tells it what to run and reads what it passes on.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::failure;
 use super::settings::Settings;
@@ -12,7 +12,7 @@ use crate::event::{Failure, Outcome, Part, TurnResult, Usage};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Ready, Report, unparsed};
 
 /// What the runner is told, one object per line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Do {
     Run(Run),
@@ -23,11 +23,17 @@ pub enum Do {
 }
 
 /// One process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     pub args: Vec<String>,
     /// What it reads.
     pub prompt: String,
+    /// What is changed of Codex's own settings. There may be secrets in it, and what a process is called with is there for everybody to read.
+    pub config: Map<String, Value>,
+    /// The sandbox, if the session says which.
+    pub sandbox: Option<String>,
+    /// It goes on with a thread that Codex has.
+    pub resumes: bool,
 }
 
 /// What the runner says when a process has ended, beside what the process said.
@@ -84,6 +90,7 @@ enum Said {
 /// Speaks with `codex exec` through a runner.
 #[derive(Debug, Default)]
 pub struct ExecProtocol {
+    profile: Map<String, Value>,
     settings: Settings,
     instructions: Option<String>,
     thread: Option<String>,
@@ -92,7 +99,6 @@ pub struct ExecProtocol {
     /// Processes whose end was not told yet: that of one turn may come after the beginning of the next.
     alive: u64,
     interrupted: bool,
-    turns: u64,
     warnings: usize,
     /// What the thread had used before this turn. Not known of a thread that is resumed, until a turn has ended.
     spent: Option<Tokens>,
@@ -101,7 +107,7 @@ pub struct ExecProtocol {
 
 impl Protocol for ExecProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
-        self.settings = Settings::of(opening);
+        self.settings = Settings::of(opening, &self.profile);
         self.instructions.clone_from(&opening.system_prompt);
         (self.thread, self.spent) = match &opening.beginning {
             Beginning::Fresh => (None, Some(Tokens::default())),
@@ -116,14 +122,13 @@ impl Protocol for ExecProtocol {
 
     fn order(&mut self, order: &Order, out: &mut Output) {
         match order {
-            Order::Prompt { messages, .. } => {
+            Order::Prompt { messages, turn_id } => {
                 let texts = messages.iter().flat_map(|message| &message.content).map(text_of);
                 let prompt = texts.collect::<Vec<_>>().join("\n\n");
-                self.turns += 1;
                 self.alive += 1;
                 (self.running, self.interrupted, self.failed) = (true, false, None);
-                self.work.begin_turn(&format!("run-{}", self.turns), out);
-                tell(&Do::Run(Run { args: self.arguments(), prompt }), out);
+                self.work.begin_turn(turn_id.as_str(), out);
+                tell(&Do::Run(self.run(prompt)), out);
             }
             Order::Interrupt => {
                 self.interrupted = true;
@@ -140,7 +145,11 @@ impl Protocol for ExecProtocol {
                 out.report(Report::SteerRejected { message_id: message.message_id.clone(), reason });
             }
             Order::Compact { .. } => self.end(Outcome::Failed, Some("`codex exec` cannot compact".to_owned()), out),
-            Order::Answer { .. } | Order::SetMode { .. } | Order::State { .. } | Order::Callback(_) => {}
+            Order::Answer { .. }
+            | Order::SetMode { .. }
+            | Order::StopBackground { .. }
+            | Order::State { .. }
+            | Order::Callback(_) => {}
         }
     }
 
@@ -157,7 +166,13 @@ impl Protocol for ExecProtocol {
 }
 
 impl ExecProtocol {
-    fn arguments(&self) -> Vec<String> {
+    /// With the settings that the session's profile stands for.
+    #[must_use]
+    pub fn with_profile(profile: Map<String, Value>) -> Self {
+        Self { profile, ..Self::default() }
+    }
+
+    fn run(&self, prompt: String) -> Run {
         let mut args: Vec<String> = ["exec", "--json", "--skip-git-repo-check"].map(str::to_owned).to_vec();
         let mut add = |flag: &str, value: Option<&str>| {
             args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value.to_owned()]));
@@ -165,18 +180,16 @@ impl ExecProtocol {
         add("-C", self.settings.cwd.as_deref());
         add("-m", self.settings.model.as_deref());
         add("-s", self.settings.sandbox());
-        let mut set = |name: &str, value: &Value| add("-c", Some(&format!("{name}={}", toml(value))));
-        let texts = [
-            ("model_reasoning_effort", self.settings.effort()),
-            ("developer_instructions", self.instructions.as_deref()),
-        ];
-        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-            set(name, &text.into());
-        }
-        self.settings.config().into_iter().flatten().for_each(|(name, value)| set(name, value));
+        self.settings.add_dirs().iter().for_each(|folder| add("--add-dir", Some(folder)));
         args.extend(self.thread.iter().flat_map(|thread| ["resume".to_owned(), thread.clone()]));
         args.push("-".to_owned());
-        args
+        Run {
+            args,
+            prompt,
+            config: self.settings.exec_config(self.instructions.as_deref()),
+            sandbox: self.settings.sandbox().map(str::to_owned),
+            resumes: self.thread.is_some(),
+        }
     }
 
     fn said(&mut self, said: Said, out: &mut Output) -> Result<(), String> {
@@ -240,7 +253,7 @@ impl ExecProtocol {
         }
         let outcome = if outcome == Outcome::Failed && self.interrupted { Outcome::Interrupted } else { outcome };
         if let Some((_, text)) = self.work.answer.take().filter(|_| outcome == Outcome::Completed) {
-            out.report(TurnResult { text });
+            out.report(TurnResult { text, structured_output: None });
         }
         // Its commands end with the process.
         self.work.tools.clear();
@@ -267,20 +280,6 @@ fn used(now: Tokens, before: Tokens) -> Usage {
 
 fn read(item: Value) -> Result<Item, String> {
     serde_json::from_value(item).map_err(|error| error.to_string())
-}
-
-/// A value as Codex's settings have it. A JSON string is a TOML string.
-fn toml(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let known = fields.iter().filter(|(_, value)| !value.is_null());
-            let fields: Vec<String> =
-                known.map(|(name, value)| format!("{} = {}", Value::from(name.as_str()), toml(value))).collect();
-            format!("{{ {} }}", fields.join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
-        other => other.to_string(),
-    }
 }
 
 fn tell(order: &Do, out: &mut Output) {

@@ -31,6 +31,25 @@ pub(super) fn of_refusal(what: &str, error: &jsonrpc::Error) -> Failure {
     }
 }
 
+/// The model did not want to answer.
+pub(super) fn of_refused_answer(said: String) -> Failure {
+    let (code, retryable, fix) = REFUSED;
+    Failure { message: said, code: code.to_owned(), retryable, fix: Some(fix.to_owned()) }
+}
+
+/// A compaction that did not come to its end. Where something else has to be mended first, that is said.
+pub(super) fn of_compaction(failure: Failure) -> Failure {
+    if !matches!(failure.code.as_str(), "model_error" | "context_too_long" | "output_limit" | "connection_failed") {
+        return failure;
+    }
+    Failure {
+        message: format!("the conversation could not be made shorter: {}", failure.message),
+        code: "compaction_failed".to_owned(),
+        retryable: true,
+        fix: Some("compact again in a while, go back some turns, or start a new session".to_owned()),
+    }
+}
+
 /// Codex tries again by itself.
 pub(super) fn retrying(error: &TurnError) -> Status {
     let (code, ..) = sort(error);
@@ -63,17 +82,24 @@ fn sort(error: &TurnError) -> (&'static str, bool, &'static str) {
             false,
             "check the sandbox of this machine with `codex sandbox`, or choose another sandbox mode",
         ),
-        ("cyberPolicy" | "misalignmentPolicyViolation", _) => {
-            ("refused_by_policy", false, "say what you want in another way")
-        }
+        ("cyberPolicy" | "misalignmentPolicyViolation", _) => REFUSED,
         ("tooManyDenials", _) => ("too_many_denials", false, "allow what is needed, or ask for something else"),
         ("activeTurnNotSteerable", _) => ("busy", true, "wait until the running turn has ended"),
+        // The answer came, and says why it ends: not a matter of the connection, also where Codex calls it one.
+        _ if says("reason: max_output_tokens") => OUTPUT_LIMIT,
+        _ if says("content_filter") || says("content management policy") || says("content_policy") => FILTERED,
+        _ if says("usage policy") || says("usage policies") || says("safety policy") => REFUSED,
         (_, Some(500..)) | ("internalServerError", _) => ("model_error", true, "send the message again in a while"),
         (_, Some(400..)) | ("badRequest", _) => MODEL,
         _ if says("Missing environment variable") || says("not logged in") || says("codex login") => NOT_LOGGED_IN,
         _ if says("rate limit") => RATE,
-        ("httpConnectionFailed" | "responseStreamConnectionFailed" | "responseStreamDisconnected", None) => CONNECTION,
-        _ if says("error sending request") || says("stream disconnected") => CONNECTION,
+        ("httpConnectionFailed" | "responseStreamConnectionFailed", None) => CONNECTION,
+        _ if says("error sending request") => CONNECTION,
+        _ if said.into_iter().flatten().any(is_what_the_model_said) => {
+            ("model_error", true, "send the message again in a while")
+        }
+        ("responseStreamDisconnected", None) => CONNECTION,
+        _ if says("stream disconnected") => CONNECTION,
         ("responseTooManyFailedAttempts", _) => ("model_error", true, "send the message again in a while"),
         _ if says("high demand") || says("at capacity") => OVERLOADED,
         _ if says("Quota exceeded") || says("usage limit") => QUOTA,
@@ -94,6 +120,11 @@ const KEY_REFUSED: Sorted = (
     false,
     "the service does not accept the key: check it, or run `codex login`, then send the message again",
 );
+const REFUSED: Sorted = ("refused_by_policy", false, "say what you want in another way");
+const FILTERED: Sorted =
+    ("content_filtered", false, "a filter of the model's provider cut the answer off; ask in another way");
+const OUTPUT_LIMIT: Sorted =
+    ("output_limit", true, "the answer was too long for one: ask the agent to go on, or for less at once");
 const QUOTA: Sorted =
     ("quota_exhausted", false, "check plan and billing of the account, or wait until the limit is reset");
 const RATE: Sorted = ("rate_limited", true, "wait a while, then send the message again");
@@ -119,6 +150,14 @@ fn info(info: &Value) -> (&str, Option<u64>) {
 fn status_in(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("unexpected status ").or_else(|| text.split_once("last status: "))?;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Codex calls it a disconnected stream too when the model says that it failed. Of the stream itself it has a few words only.
+fn is_what_the_model_said(text: &str) -> bool {
+    const OF_THE_STREAM: &[&str] =
+        &["closed", "timeout", "timed out", "network", "ransport", "decoding", "connection", "websocket"];
+    let said = text.split_once("stream disconnected before completion: ").map(|(_, said)| said);
+    said.is_some_and(|said| !OF_THE_STREAM.iter().any(|word| said.contains(word)))
 }
 
 /// Some errors are the body of an HTTP answer; what it says is inside.
@@ -153,6 +192,28 @@ mod tests {
             (Value::Null, "exceeded retry limit, last status: 429 Too Many Requests", "rate_limited", true),
             (Value::Null, "Quota exceeded. Check your plan and billing details.", "quota_exhausted", false),
             (Value::Null, "Codex ran out of room in the model's context window.", "context_too_long", false),
+            (json!("other"), "Incomplete response returned, reason: max_output_tokens", "output_limit", true),
+            (
+                json!("other"),
+                "stream disconnected before completion: Incomplete response returned, reason: content_filter",
+                "content_filtered",
+                false,
+            ),
+            (
+                json!("other"),
+                r#"{"error": {"message": "The response was filtered", "code": "content_filter"}}"#,
+                "content_filtered",
+                false,
+            ),
+            (json!("cyberPolicy"), "flagged", "refused_by_policy", false),
+            (json!("other"), "Your prompt was flagged as violating our usage policy.", "refused_by_policy", false),
+            (json!("other"), "stream disconnected before completion: the model is unwell", "model_error", true),
+            (
+                json!("other"),
+                "stream disconnected before completion: stream closed before response.completed",
+                "connection_failed",
+                true,
+            ),
             (json!("somethingNew"), "", "model_error", false),
             (Value::Null, "", "model_error", false),
         ] {

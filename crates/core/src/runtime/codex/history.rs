@@ -76,7 +76,7 @@ fn stored_turn(turn: Turn) -> ImportedTurn {
     }
     imported.ended_at = imported.ended_at.max(at);
     if let Some((_, text)) = work.answer.take() {
-        imported.events.push((at, TurnResult { text }.into()));
+        imported.events.push((at, TurnResult { text, structured_output: None }.into()));
     }
     imported
 }

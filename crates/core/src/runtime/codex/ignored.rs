@@ -34,7 +34,6 @@ const IGNORED: &[&str] = &[
     "process/outputDelta",
     "project/changed",
     "rawResponse/completed",
-    "rawResponseItem/completed",
     "remoteControl/status/changed",
     "skills/changed",
     "thread/archived",

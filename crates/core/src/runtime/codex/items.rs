@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use super::changes;
 use super::opening::ASK_USER;
+use super::pictures::{PLACE, picture, picture_in, pictures_of};
 use super::wire::{Change, Collaboration, Item, in_progress};
 use super::work::{Compacting, ToolKind, Work};
 use crate::event::{
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, PlanStep, PlanUpdated,
     StepStatus, Thinking, ToolProgress, ToolResult, ToolStart,
 };
-use crate::runtime::{Output, Voice};
+use crate::runtime::{Output, Voice, line_of_progress};
 
 /// What stands between the parts of a thought.
 pub(super) const PARAGRAPH: &str = "\n\n";
@@ -49,9 +50,11 @@ impl Work {
                 }
             }
             Item::CollabAgentToolCall(call) => self.collaboration_started(call, out),
-            Item::WebSearch { id, query, action } => {
-                self.call_started(id, "WebSearch", searched(query, action.as_ref()), ToolKind::Other, out);
-            }
+            Item::WebSearch { id, query, action, .. } => match searched(query, action.as_ref()) {
+                // What it looks for is often known only at the end.
+                Value::Null => self.touch(out),
+                input => self.call_started(id, "WebSearch", input, ToolKind::Other, out),
+            },
             Item::ImageView { id, path } => self.image_viewed(id, path, out),
             Item::Sleep { id, duration_ms } => {
                 self.call_started(id, "Sleep", json!({ "duration_ms": duration_ms }), ToolKind::Other, out);
@@ -113,30 +116,26 @@ impl Work {
                     (Some(result), _) => content_of(result.get("content").unwrap_or(result)),
                     (None, _) => String::new(),
                 };
-                let denied = output.contains("user rejected MCP tool call");
-                self.call_completed(id, output, status == "failed", denied, out);
+                let denied = output.contains("user rejected MCP tool call").then_some(true);
+                let images = result.as_ref().and_then(|result| pictures_of(result.get("content")?));
+                let is_error = status == "failed";
+                self.call_ended(id, ToolResult { output, is_error, denied, images, ..ToolResult::default() }, out);
             }
             Item::DynamicToolCall { id, status, content_items, success, .. } => {
                 self.started(item, out);
-                let output = content_items.as_deref().map(|items| content_of(&Value::from(items.to_vec())));
-                let failed = status == "failed" || *success == Some(false);
-                self.call_completed(id, output.unwrap_or_default(), failed, false, out);
+                let content = Value::from(content_items.clone().unwrap_or_default());
+                let (output, images) = (content_of(&content), pictures_of(&content));
+                let is_error = status == "failed" || *success == Some(false);
+                self.call_ended(id, ToolResult { output, is_error, images, ..ToolResult::default() }, out);
             }
             Item::CollabAgentToolCall(call) => self.collaboration_completed(call, out),
-            Item::WebSearch { id, query, action } => {
-                self.started(item, out);
-                let output = searched(query, action.as_ref());
-                let output = output.get("query").and_then(Value::as_str).unwrap_or_default().to_owned();
-                self.call_completed(id, output, false, false, out);
+            Item::WebSearch { id, query, action, results } => {
+                self.call_started(id, "WebSearch", searched(query, action.as_ref()), ToolKind::Other, out);
+                self.call_completed(id, found(results.as_deref().unwrap_or_default()), false, false, out);
             }
             Item::ImageView { id, path } => {
                 self.started(item, out);
-                if let Some(tool) = self.tools.remove(id) {
-                    let (output, file_path, is_file_read) = (path.clone(), Some(path.clone()), Some(true));
-                    let result =
-                        ToolResult { tool_use_id: tool.id, output, file_path, is_file_read, ..ToolResult::default() };
-                    self.say(result, out);
-                }
+                self.call_ended(id, picture(path, None), out);
             }
             Item::Sleep { id, duration_ms } => {
                 self.started(item, out);
@@ -180,9 +179,9 @@ impl Work {
     }
 
     /// A word about a tool that runs.
-    pub(super) fn progressed(&mut self, item_id: &str, text: String, out: &mut Output) {
+    pub(super) fn progressed(&mut self, item_id: &str, text: &str, out: &mut Output) {
         if let Some(tool_use_id) = self.tool_id(item_id) {
-            self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
+            self.say(ToolProgress { tool_use_id, text: Some(line_of_progress(text)), fraction: None }, out);
         }
     }
 
@@ -217,9 +216,14 @@ impl Work {
         denied: bool,
         out: &mut Output,
     ) {
+        let denied = denied.then_some(true);
+        self.call_ended(item_id, ToolResult { output, is_error, denied, ..ToolResult::default() }, out);
+    }
+
+    /// A call that is open has this result.
+    pub(super) fn call_ended(&mut self, item_id: &str, result: ToolResult, out: &mut Output) {
         if let Some(tool) = self.tools.remove(item_id) {
-            let denied = denied.then_some(true);
-            self.say(ToolResult { tool_use_id: tool.id, output, is_error, denied, ..ToolResult::default() }, out);
+            self.say(ToolResult { tool_use_id: tool.id, ..result }, out);
         }
     }
 
@@ -323,7 +327,17 @@ fn qualified(namespace: Option<&str>, tool: &str) -> String {
     namespace.map_or_else(|| tool.to_owned(), |namespace| format!("{namespace}.{tool}"))
 }
 
-/// What a search looks for. It is often known only at the end.
+/// What a search has found, where Codex says it: a line for each.
+fn found(results: &[Value]) -> String {
+    let line = |result: &Value| {
+        let text = |name: &str| result.get(name).and_then(Value::as_str);
+        let named = [text("title"), text("url")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        if named.is_empty() { result.to_string() } else { named }
+    };
+    results.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a search looks for.
 fn searched(query: &str, action: Option<&Value>) -> Value {
     let of_action = |name: &str| action.and_then(|action| action.get(name)).and_then(Value::as_str);
     let many = action.and_then(|action| action.get("queries")).and_then(Value::as_array);
@@ -337,10 +351,11 @@ fn searched(query: &str, action: Option<&Value>) -> Value {
 }
 
 /// The text in a list of contents.
-fn content_of(content: &Value) -> String {
+pub(super) fn content_of(content: &Value) -> String {
     let one = |part: &Value| match part.get("text").and_then(Value::as_str) {
         Some(text) => text.to_owned(),
         None => match part.get("type").and_then(Value::as_str) {
+            Some(_) if picture_in(part).is_some() => PLACE.to_owned(),
             Some(kind) => format!("[{kind}]"),
             None => part.to_string(),
         },

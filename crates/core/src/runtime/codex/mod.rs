@@ -4,11 +4,13 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `protocol` `told` | the conversation as a whole: which line goes where, each notification by name |
-//! | `opening` `orders` `settings` | how a thread begins, what is wanted of it, what may be changed |
-//! | `turn` | the running turn: when it begins and ends, what it used |
+//! | `protocol` `notifications` | the conversation as a whole: which line goes where, each notification by name |
+//! | `opening` `orders` `settings` `config` | how a thread begins, what is wanted of it, what may be changed |
+//! | `turn` `ending` | the running turn: how it begins and ends, what it used |
+//! | `terminals` | commands that outlive their turn |
 //! | `work` | what goes on in one thread: items, text, tools |
-//! | `items` `commands` `changes` | single kinds of items |
+//! | `items` `commands` `changes` `pictures` | single kinds of items |
+//! | `unlisted` | what happens without an item |
 //! | `threads` | sub-agents, which are threads of their own |
 //! | `asks` `forms` | whatever waits for a person, and the answers |
 //! | `failure` | what went wrong, in words with a code and a way out |
@@ -22,26 +24,32 @@
 mod asks;
 mod changes;
 mod commands;
+mod config;
+mod ending;
 mod exec;
 mod failure;
 mod forms;
 mod history;
 mod ignored;
 mod items;
+mod notifications;
 mod opening;
 mod orders;
+mod pictures;
 mod protocol;
 mod recorded;
 mod router;
 mod settings;
+mod terminals;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod told;
 mod turn;
+mod unlisted;
 mod wire;
 mod work;
 
+pub use self::config::config_fits;
 pub use self::exec::{Do, ExecProtocol, Run, RunEnd};
 pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
@@ -50,21 +58,33 @@ pub use self::router::{ClientId, Routed, Router};
 pub use self::settings::MODES;
 use super::{Capabilities, Setting, Takes};
 
-/// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too.
-pub const OLDEST: (u32, u32, u32) = (0, 150, 0);
+/// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too. Those before it leave out what a command
+/// prints in its first moments.
+pub const OLDEST: (u32, u32, u32) = (0, 158, 0);
 
 /// Parameters of a session that only Codex understands.
-pub const PARAMS: &[&str] = &[
-    "effort",
-    "sandbox",
-    "approval_policy",
-    "approvals_reviewer",
-    "model_provider",
-    "config",
-    "own_process",
-    "codex_home",
-    "ask_user",
+pub const PARAMS: &[Setting] = &[
+    EFFORT,
+    SANDBOX,
+    APPROVAL_POLICY,
+    Setting { name: "approvals_reviewer", takes: Takes::Choice, choices: &["user", "auto_review"] },
+    ADD_DIRS,
+    NETWORK_ACCESS,
+    PROFILE,
+    CONFIG,
+    PROJECT_INSTRUCTIONS,
+    TRUST_PROJECT,
+    takes("custom_system_prompt", Takes::Text),
+    takes("output_schema", Takes::Object),
+    takes("model_provider", Takes::Text),
+    takes("ask_user", Takes::Flag),
+    takes("own_process", Takes::Flag),
+    CODEX_HOME,
 ];
+
+/// Those that `codex exec` has too.
+pub const EXEC_PARAMS: &[Setting] =
+    &[EFFORT, SANDBOX, ADD_DIRS, NETWORK_ACCESS, PROFILE, CONFIG, PROJECT_INSTRUCTIONS, TRUST_PROJECT, CODEX_HOME];
 
 /// Which of them may be changed later.
 pub const SETTINGS: &[Setting] = &[EFFORT, SANDBOX, APPROVAL_POLICY];
@@ -72,13 +92,27 @@ pub const SETTINGS: &[Setting] = &[EFFORT, SANDBOX, APPROVAL_POLICY];
 /// Those that `codex exec` has too.
 pub const EXEC_SETTINGS: &[Setting] = &[EFFORT, SANDBOX];
 
-/// Which efforts there are is the model's affair.
-const EFFORT: Setting =
-    Setting { name: "effort", takes: Takes::Text, choices: &["minimal", "low", "medium", "high", "xhigh"] };
+/// Which of these a model has is its own affair; a word that is none of them is passed on by Codex as it is.
+const EFFORT: Setting = Setting {
+    name: "effort",
+    takes: Takes::Choice,
+    choices: &["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"],
+};
 const SANDBOX: Setting =
     Setting { name: "sandbox", takes: Takes::Choice, choices: &["read-only", "workspace-write", "danger-full-access"] };
 const APPROVAL_POLICY: Setting =
     Setting { name: "approval_policy", takes: Takes::ChoiceOrObject, choices: &["untrusted", "on-request", "never"] };
+const ADD_DIRS: Setting = takes("add_dirs", Takes::Texts);
+const NETWORK_ACCESS: Setting = takes("network_access", Takes::Flag);
+const PROFILE: Setting = takes("profile", Takes::Text);
+const CONFIG: Setting = takes("config", Takes::Object);
+const PROJECT_INSTRUCTIONS: Setting = takes("project_instructions", Takes::Flag);
+const TRUST_PROJECT: Setting = takes("trust_project", Takes::Flag);
+const CODEX_HOME: Setting = takes("codex_home", Takes::Text);
+
+const fn takes(name: &'static str, takes: Takes) -> Setting {
+    Setting { name, takes, choices: &[] }
+}
 
 /// What the app-server can do.
 pub const CAPABILITIES: Capabilities = Capabilities {
@@ -98,6 +132,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     plan: true,
     subagents: true,
     background: true,
+    stop_background: true,
     components: false,
     state: false,
     usage: true,
@@ -124,6 +159,7 @@ pub const EXEC_CAPABILITIES: Capabilities = Capabilities {
     plan: true,
     subagents: false,
     background: false,
+    stop_background: false,
     components: false,
     state: false,
     usage: true,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::protocol::{Call, CodexProtocol};
 use super::turn::Turn;
-use super::wire::{Initialized, Models, ThreadOpened};
+use super::wire::{ConfigRead, Initialized, Models, ThreadOpened};
 use crate::client_tools::ClientTool;
 use crate::event::{ModelChoice, Origin, SlashCommand};
 use crate::runtime::jsonrpc;
@@ -14,7 +14,12 @@ use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
 pub(super) const ASK_USER: &str = "ask_user";
 
 /// What comes in between, for nothing: too much, or about something that is not shown.
-const NOT_WANTED: &[&str] = &["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed"];
+const NOT_WANTED: &[&str] = &[
+    "account/rateLimits/updated",
+    "thread/readState/changed",
+    "remoteControl/status/changed",
+    "rawResponse/completed",
+];
 
 impl CodexProtocol {
     pub(super) fn shake_hands(&mut self, out: &mut Output) {
@@ -33,14 +38,21 @@ impl CodexProtocol {
                 self.version = version.map(str::to_owned);
                 out.write_line(&self.peer.notification("initialized", None));
                 self.call("model/list", json!({}), Call::Models, out);
-                self.open_thread(out);
+                self.call("config/read", json!({ "cwd": self.settings.cwd }), Call::OwnSettings, out);
             }
             Err(error) => Self::start_failed(&error, out),
         }
     }
 
+    /// What Codex's own settings are decides how the thread is opened. Where they cannot be had, Codex says more when it is.
+    pub(super) fn own_settings_known(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        let read = result.ok().and_then(|result| serde_json::from_str::<ConfigRead>(result).ok());
+        self.settings.learn(read.map(|read| read.config).unwrap_or_default());
+        self.open_thread(out);
+    }
+
     fn open_thread(&mut self, out: &mut Output) {
-        let mut params = self.settings.of_thread();
+        let mut params = self.settings.of_thread(&self.beginning);
         let method = match &self.beginning {
             Beginning::Fresh => {
                 let own = self.serves_ask_user.then(ask_user);
@@ -48,6 +60,8 @@ impl CodexProtocol {
                 if !tools.is_empty() {
                     params.insert("dynamicTools".to_owned(), json!(tools));
                 }
+                // Some of what happens has no item: see `unlisted`.
+                params.insert("experimentalRawEvents".to_owned(), json!(true));
                 "thread/start"
             }
             Beginning::Resume { provider_session_id, .. } => {
@@ -100,12 +114,26 @@ impl CodexProtocol {
         if let Some(title) = self.title.take() {
             self.call("thread/name/set", json!({ "threadId": opened.thread.id, "name": title }), Call::Quiet, out);
         }
+        if let Some(unheard) = self.settings.unheard() {
+            self.warn(unheard, out);
+        }
+        if let Some(mut params) = self.settings.after_opening(&opened.sandbox) {
+            params.insert("threadId".to_owned(), json!(opened.thread.id));
+            self.call("thread/settings/update", Value::Object(params), Call::Sandbox, out);
+        }
         self.opened = true;
         if opened.thread.status.kind == "active" {
             // The server outlived whoever began this turn; what comes of it is heard from here on.
             self.turn = Some(Turn { joined: true, ..Turn::default() });
         }
         self.maybe_ready(out);
+    }
+
+    /// Nobody should believe that a sandbox holds which Codex has refused.
+    pub(super) fn sandbox_set(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+        if let Err(error) = result {
+            self.warn(format!("Codex works in another sandbox than the session wants: {}", error.message), out);
+        }
     }
 
     /// Whether nothing else will do: there is no conversation to go on with, or a person asked for this very one.
@@ -164,6 +192,7 @@ impl CodexProtocol {
             models: self.models.take(),
         };
         out.report(Report::Ready(Box::new(ready)));
+        self.forget_early_turns();
         if self.turn.is_some() {
             out.report(Report::TurnStarted { origin: Origin::Agent });
         }

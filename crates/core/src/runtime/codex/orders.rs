@@ -33,6 +33,7 @@ impl CodexProtocol {
             Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(order) => self.roll_back(order, out),
             Order::Close => self.close(out),
+            Order::StopBackground { id } => self.stop_background(id, out),
             // It has neither a state to share nor components.
             Order::State { .. } | Order::Callback(_) => {}
         }
@@ -40,6 +41,7 @@ impl CodexProtocol {
 
     fn prompt(&mut self, turn_id: &TurnId, messages: &[Prompt], out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
+        self.leave_ending(&thread_id, out);
         let slash = messages.first().and_then(slash_command);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         let turn_id = turn_id.clone();
@@ -70,6 +72,7 @@ impl CodexProtocol {
 
     fn compact(&mut self, turn_id: &TurnId, out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
+        self.leave_ending(&thread_id, out);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         self.main.compaction_wanted = true;
         let call = Call::Compact { turn_id: turn_id.clone() };
@@ -110,7 +113,12 @@ impl CodexProtocol {
         let Some(turn) = &self.turn else { return };
         let Some(at) = turn.names.iter().position(|known| known == name) else { return };
         if error.message.contains("no active turn") {
-            return self.finish_turn("interrupted", None, out);
+            // It may have ended by itself, and only wait to hear what it leaves running.
+            let ended = self.thread.as_ref().and_then(|thread_id| self.ending.remove(thread_id));
+            return match ended {
+                Some(end) => self.turn_ends(end, None, out),
+                None => self.finish_turn("interrupted", None, out),
+            };
         }
         // A review has two names, and answers to one of them.
         if let (Some(next), Some(thread_id)) = (turn.names.get(at + 1).cloned(), self.thread.clone()) {
@@ -187,7 +195,7 @@ impl CodexProtocol {
         self.call("thread/revert", params, Call::Revert, out);
     }
 
-    /// Older versions cannot revert every thread, and the oldest none; they count turns from the end instead.
+    /// Threads that older versions have made cannot be reverted; there turns are counted from the end instead.
     pub(super) fn not_reverted(&mut self, error: jsonrpc::Error, out: &mut Output) {
         if error.message.contains("unknown variant") || error.message.contains("paginated threads") {
             let params = json!({ "threadId": self.thread, "numTurns": self.taking_back });

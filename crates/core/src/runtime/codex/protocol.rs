@@ -1,37 +1,35 @@
 //! The conversation as a whole: which line goes where.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::asks::Asks;
-use super::failure;
 use super::ignored::is_ignored;
 use super::settings::Settings;
+use super::terminals::{Key, Listing};
 use super::threads::{Family, Stranger};
 use super::turn::Turn;
-use super::wire::{About, Item, Page, Terminals, ThreadGiven, TurnError, TurnGiven, TurnIs};
+use super::wire::{About, Page, Terminal, ThreadGiven, TurnError, TurnGiven, TurnIs};
 use super::work::Work;
 use crate::client_tools::ClientTools;
-use crate::event::{ModelChoice, Origin, Outcome, TurnResult, WorkStatus};
+use crate::event::{ModelChoice, Origin};
 use crate::id::{MessageId, TurnId};
-use crate::runtime::jsonrpc::{self, Flavor, Heard, Peer};
+use crate::runtime::jsonrpc::{self, Flavor, Heard, Incoming, Peer};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, unparsed};
-
-/// How many turns are remembered by Codex's name for them.
-const MAX_TURN_NAMES: usize = 4_096;
 
 /// How many lines may wait until the session knows that its agent is there.
 const MAX_EARLY: usize = 1_024;
-/// How many turns are remembered that are over, so that what still comes of them is not taken for another one's.
-const MAX_ENDED: usize = 64;
 
 /// What an answer is the answer to.
 #[derive(Debug)]
 pub(super) enum Call {
     Initialize,
     Models,
+    OwnSettings,
     Open,
+    /// The thread hears in which sandbox it works.
+    Sandbox,
     StartTurn {
         turn_id: TurnId,
     },
@@ -53,10 +51,24 @@ pub(super) enum Call {
     ReadThread {
         thread_id: String,
     },
-    /// What still runs after a turn was interrupted.
+    /// Which commands run.
     Terminals {
         thread_id: String,
-        turn_id: String,
+        why: Listing,
+        /// Commands in the background of which the list is to tell whether they run.
+        unverified: Vec<Key>,
+        /// Those of the pages before.
+        found: Vec<Terminal>,
+    },
+    /// A command in the background is to end.
+    EndOne {
+        thread_id: String,
+        key: Key,
+    },
+    /// A picture that a tool has named.
+    Picture {
+        thread_id: String,
+        item_id: String,
     },
     /// Whatever comes of it, nothing follows.
     Quiet,
@@ -66,6 +78,7 @@ pub(super) enum Call {
 #[derive(Debug)]
 pub struct CodexProtocol {
     pub(super) peer: Peer<Call>,
+    profile: Map<String, Value>,
     pub(super) settings: Settings,
     pub(super) client_tools: ClientTools,
     pub(super) beginning: Beginning,
@@ -85,15 +98,19 @@ pub struct CodexProtocol {
     pub(super) turn: Option<Turn>,
     pub(super) turn_names: Vec<(TurnId, String)>,
     /// What Codex called the turns that are over.
-    ended: VecDeque<String>,
+    pub(super) ended: VecDeque<String>,
     /// The end of a turn that came while ours had no name yet. If that is its name, it was the end of ours.
-    unnamed_end: Option<TurnIs>,
+    pub(super) unnamed_end: Option<TurnIs>,
+    /// Ends of turns, by thread, that wait to hear which of their open commands go on.
+    pub(super) ending: BTreeMap<String, TurnIs>,
     /// How many turns a rollback is to take back.
     pub(super) taking_back: usize,
     pub(super) main: Work,
     pub(super) family: Family,
     pub(super) asks: Asks,
     pub(super) failed: Option<TurnError>,
+    /// What the model said in this turn instead of an answer.
+    pub(super) refused: Option<String>,
     pub(super) warned: Vec<String>,
 }
 
@@ -101,6 +118,7 @@ impl Default for CodexProtocol {
     fn default() -> Self {
         Self {
             peer: Peer::new(Flavor::Plain),
+            profile: Map::new(),
             settings: Settings::default(),
             client_tools: ClientTools::default(),
             beginning: Beginning::Fresh,
@@ -120,11 +138,13 @@ impl Default for CodexProtocol {
             turn_names: Vec::new(),
             ended: VecDeque::new(),
             unnamed_end: None,
+            ending: BTreeMap::new(),
             taking_back: 0,
             main: Work::default(),
             family: Family::default(),
             asks: Asks::default(),
             failed: None,
+            refused: None,
             warned: Vec::new(),
         }
     }
@@ -132,7 +152,7 @@ impl Default for CodexProtocol {
 
 impl Protocol for CodexProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
-        self.settings = Settings::of(opening);
+        self.settings = Settings::of(opening, &self.profile);
         if let Some(params) = opening.params.as_object() {
             self.client_tools.configure(params);
         }
@@ -174,7 +194,7 @@ impl Protocol for CodexProtocol {
                 if method.starts_with("item/") && method != "item/completed" {
                     self.join_turn(&about, out);
                 }
-                if let Err(error) = self.told(&method, params, out) {
+                if let Err(error) = self.notified(&method, params, out) {
                     out.report(unparsed(&format!("codex/{method}"), &error, line));
                 }
             }
@@ -183,6 +203,12 @@ impl Protocol for CodexProtocol {
 }
 
 impl CodexProtocol {
+    /// With the settings that the session's profile stands for.
+    #[must_use]
+    pub fn with_profile(profile: Map<String, Value>) -> Self {
+        Self { profile, ..Self::default() }
+    }
+
     pub(super) fn call(&mut self, method: &str, params: Value, call: Call, out: &mut Output) {
         let (_, line) = self.peer.request(method, params, call, None);
         out.write_line(&line);
@@ -195,7 +221,9 @@ impl CodexProtocol {
         match call {
             Call::Initialize => self.shook_hands(result, out),
             Call::Models => self.models_known(result, out),
+            Call::OwnSettings => self.own_settings_known(result, out),
             Call::Open => self.thread_opened(result, out),
+            Call::Sandbox => self.sandbox_set(result, out),
             // The turn was over before its beginning was answered.
             Call::StartTurn { turn_id } | Call::Compact { turn_id } if !self.is_running(&turn_id) => {}
             Call::StartTurn { .. } => match result {
@@ -240,10 +268,11 @@ impl CodexProtocol {
                 let thread = given.map(|given| given.thread).unwrap_or_default();
                 self.adopt(&thread_id, thread.agent_nickname, thread.parent_thread_id.as_deref(), out);
             }
-            Call::Terminals { thread_id, turn_id } => {
-                let listed = result.ok().and_then(|result| serde_json::from_str::<Terminals>(result).ok());
-                self.end_terminals(&thread_id, &turn_id, listed.unwrap_or_default(), out);
+            Call::Terminals { thread_id, why, unverified, found } => {
+                self.terminals_listed(thread_id, why, unverified, found, result, out);
             }
+            Call::EndOne { thread_id, key } => self.one_ended(&thread_id, &key, result, out),
+            Call::Picture { thread_id, item_id } => self.picture_read(&thread_id, &item_id, result.ok(), out),
             Call::Quiet => {}
         }
     }
@@ -272,6 +301,21 @@ impl CodexProtocol {
             self.early.push(bytes.to_vec());
         }
         waits
+    }
+
+    /// A turn that was over before the session was there is none of its own: its end must not be that of the turn which the session begins now.
+    pub(super) fn forget_early_turns(&mut self) {
+        let ended = |line: &Vec<u8>| match jsonrpc::read(Line::Text(line)) {
+            Ok(Some(Incoming::Notification { method, params })) if method == "turn/completed" => {
+                serde_json::from_str::<TurnIs>(params).ok().filter(|is| self.is_main(&is.thread_id))
+            }
+            _ => None,
+        };
+        let ended: Vec<String> = self.early.iter().filter_map(ended).map(|is| is.turn.id).collect();
+        if !ended.is_empty() {
+            self.turn = None;
+            self.ended.extend(ended);
+        }
     }
 
     /// The session knows; it hears what has waited for that.
@@ -343,6 +387,12 @@ impl CodexProtocol {
     }
 
     pub(super) fn turn_started(&mut self, thread_id: &str, name: &str, out: &mut Output) {
+        if self.ending.get(thread_id).is_some_and(|end| end.turn.id != name)
+            && let Some(end) = self.ending.remove(thread_id)
+        {
+            // It is not waited for: the answer, when it comes, says what has to be put right.
+            self.turn_ends(end, None, out);
+        }
         if !self.is_main(thread_id) {
             if let Some(work) = self.family.working(thread_id, out) {
                 work.begin_turn(name, out);
@@ -358,111 +408,6 @@ impl CodexProtocol {
         }
         self.name_turn(name, out);
     }
-
-    pub(super) fn turn_completed(&mut self, is: TurnIs, out: &mut Output) {
-        let TurnIs { thread_id, turn } = is;
-        if !self.is_main(&thread_id) {
-            let (outcome, status) = match turn.status.as_str() {
-                "completed" => ("completed", WorkStatus::Completed),
-                "failed" => ("failed", WorkStatus::Failed),
-                _ => ("interrupted", WorkStatus::Interrupted),
-            };
-            self.end_work(&thread_id, outcome, out);
-            return self.family.ended(&thread_id, status, out);
-        }
-        let Some(running) = &self.turn else { return };
-        if self.has_ended(&turn.id) {
-            return;
-        }
-        if running.names.is_empty() && !running.joined {
-            // One of ours that has no name yet has not begun, as far as is known: this is the end of another one.
-            self.unnamed_end = Some(TurnIs { thread_id, turn });
-            return;
-        }
-        if self.main.answer.is_none()
-            && let Some(Item::AgentMessage { text, .. }) =
-                turn.items.last().and_then(|item| serde_json::from_value(item.clone()).ok())
-        {
-            self.main.answer = Some((true, text));
-        }
-        if !turn.id.is_empty() {
-            let anchor = turn.id.clone();
-            if let Some(turn_id) = running.ours.clone() {
-                if self.turn_names.len() >= MAX_TURN_NAMES {
-                    self.turn_names.remove(0);
-                }
-                self.turn_names.push((turn_id, anchor.clone()));
-            }
-            out.report(Report::Anchor(anchor));
-        }
-        self.finish_turn(&turn.status, turn.error, out);
-    }
-
-    /// Ends the running turn in the log.
-    pub(super) fn finish_turn(&mut self, status: &str, error: Option<TurnError>, out: &mut Output) {
-        for stranger in self.family.strangers() {
-            self.adopt(&stranger, None, None, out);
-        }
-        self.unnamed_end = None;
-        for name in self.turn.take().into_iter().flat_map(|turn| turn.names) {
-            if self.ended.len() >= MAX_ENDED {
-                self.ended.pop_front();
-            }
-            self.ended.push_back(name);
-        }
-        if let Some((_, text)) = self.main.answer.take().filter(|_| status == "completed") {
-            out.report(TurnResult { text });
-        }
-        let thread_id = self.thread.clone().unwrap_or_default();
-        self.end_work(&thread_id, status, out);
-        self.main.compaction_wanted = false;
-        if let Some(usage) = self.main.spending.settle(self.family.spent()) {
-            out.report(usage);
-        }
-        let failed = error.or(self.failed.take());
-        let (outcome, reason, failure) = match status {
-            "completed" => (Outcome::Completed, None, None),
-            "failed" => {
-                let error = failed.unwrap_or_else(|| TurnError {
-                    message: "Codex did not say why".to_owned(),
-                    ..TurnError::default()
-                });
-                (Outcome::Failed, None, Some(failure::of_turn(&error)))
-            }
-            _ => (Outcome::Interrupted, Some("Codex interrupted the turn".to_owned()), None),
-        };
-        self.failed = None;
-        out.report(Report::TurnEnded { outcome, reason, failure });
-    }
-
-    /// Closes what a thread's turn leaves open, also on the side of Codex.
-    pub(super) fn end_work(&mut self, thread_id: &str, status: &str, out: &mut Output) {
-        for id in self.asks.forget(thread_id) {
-            self.peer.withdraw(&id);
-        }
-        let Some(work) = self.work(thread_id) else { return };
-        let turn_id = work.turn.clone().unwrap_or_default();
-        work.end_turn(status, out);
-        if status == "interrupted" {
-            // It leaves commands running, also such as it has not told of yet; whoever stops a turn wants them stopped.
-            let params = serde_json::json!({ "threadId": thread_id });
-            let call = Call::Terminals { thread_id: thread_id.to_owned(), turn_id };
-            self.call("thread/backgroundTerminals/list", params, call, out);
-        }
-    }
-
-    fn end_terminals(&mut self, thread_id: &str, turn_id: &str, listed: Terminals, out: &mut Output) {
-        for terminal in listed.data {
-            let Some(work) = self.work(thread_id) else { return };
-            // Left running on purpose, or begun by a turn that came after.
-            if work.is_background(&terminal.item_id) || work.tools.contains_key(&terminal.item_id) {
-                continue;
-            }
-            work.settle((turn_id.to_owned(), terminal.item_id));
-            let params = serde_json::json!({ "threadId": thread_id, "processId": terminal.process_id });
-            self.call("thread/backgroundTerminals/terminate", params, Call::Quiet, out);
-        }
-    }
 }
 
 fn is_of_turn(method: &str) -> bool {
@@ -471,5 +416,7 @@ fn is_of_turn(method: &str) -> bool {
 
 /// What may come of an item after its turn: a command that was left running prints and ends.
 fn may_outlive_turn(method: &str) -> bool {
-    !method.starts_with("item/") || method == "item/completed" || method.starts_with("item/commandExecution/")
+    // What an item is decides the rest.
+    let is_item = matches!(method, "item/started" | "item/completed");
+    !method.starts_with("item/") || is_item || method.starts_with("item/commandExecution/")
 }

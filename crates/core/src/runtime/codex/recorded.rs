@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::history::part;
 use super::{CAPABILITIES, CodexProtocol, EXEC_CAPABILITIES, ExecProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
-use crate::event::{Origin, Part, PermissionReply};
+use crate::event::{AfterStop, Origin, Part, PermissionReply};
 use crate::id::MessageId;
 use crate::replay::{Act, Direction, Entry, NewAgent, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
@@ -19,6 +19,8 @@ pub struct RecordedCodex {
     hosts: Vec<(String, Value)>,
     ours: Vec<(String, Value)>,
     names: HashMap<String, Value>,
+    /// Commands that ended after their turn, so that it left them running.
+    outlived: Vec<String>,
     /// Answers that the recording lacks, because the host did not ask.
     made_up: Vec<Value>,
     /// Threads that the host looked at itself.
@@ -45,6 +47,7 @@ impl Recorded for RecordedCodex {
     }
 
     fn begin(&mut self, entries: &[Entry]) -> (Box<dyn Protocol>, Beginning) {
+        self.outlived = outlived(entries);
         let host = entries.iter().filter(|entry| entry.direction == Direction::In).map(|entry| &entry.line);
         let mut beginning = None;
         for line in host {
@@ -65,7 +68,11 @@ impl Recorded for RecordedCodex {
         let (Some(id), Some(method)) = (line.get("id"), text(line, "/method")) else { return };
         let refusal = json!({ "id": id, "error": { "code": 0, "message": "not recorded" } });
         match method {
-            "model/list" => self.made_up.push(refusal),
+            "model/list" | "config/read" | "fs/readFile" => self.made_up.push(refusal),
+            "thread/backgroundTerminals/list" => {
+                let running: Vec<Value> = self.outlived.iter().map(|item| json!({ "itemId": item })).collect();
+                self.made_up.push(json!({ "id": id, "result": { "data": running } }));
+            }
             "thread/read" if !text(line, "/params/threadId").is_some_and(|id| self.read.contains(id)) => {
                 self.made_up.push(refusal);
             }
@@ -261,6 +268,22 @@ impl RecordedCodex {
     }
 }
 
+/// The items that end after the turn in which they began.
+fn outlived(entries: &[Entry]) -> Vec<String> {
+    let mut ended = BTreeSet::new();
+    let mut outlived = Vec::new();
+    for line in entries.iter().filter(|entry| entry.direction == Direction::Out).map(|entry| &entry.line) {
+        match text(line, "/method") {
+            Some("turn/completed") => ended.extend(text(line, "/params/turn/id")),
+            Some("item/completed") if text(line, "/params/turnId").is_some_and(|turn| ended.contains(turn)) => {
+                outlived.extend(text(line, "/params/item/id").map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    outlived
+}
+
 /// What a request asks for, whoever asks.
 fn key_of(line: &Value) -> String {
     let method = text(line, "/method").unwrap_or_default();
@@ -280,7 +303,7 @@ fn permission(given: &Value) -> Answer {
             "accept" => PermissionReply::Once,
             "acceptForSession" => PermissionReply::Always,
             "cancel" => {
-                and_then = AfterAnswer::Stop;
+                and_then = AfterAnswer::Stop(AfterStop::Continue);
                 PermissionReply::Reject
             }
             _ => PermissionReply::Reject,

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::runtime::Opening;
+use super::config::{config_of, put};
+use crate::runtime::{Beginning, Opening, texts_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Settings {
@@ -12,14 +14,40 @@ pub(super) struct Settings {
     pub(super) model: Option<String>,
     effort: Option<String>,
     sandbox: Option<String>,
+    /// Folders besides the working directory that a sandbox leaves writable.
+    add_dirs: Vec<String>,
+    /// Whether commands in a sandbox may use the network, if the session says so.
+    network_access: Option<bool>,
     approval_policy: Option<Value>,
     /// `plan`, or `default` once it was something else.
     collaboration: Option<String>,
+    /// What the last message of each turn has to look like.
+    output_schema: Option<Value>,
     /// The rest, as it goes into `thread/start`.
     fixed: Map<String, Value>,
+    /// What Codex's own settings say, with what the session changes of them.
+    own: OwnSettings,
     changed: BTreeSet<&'static str>,
     /// What a turn was asked to begin with, until it has begun.
     saying: BTreeSet<&'static str>,
+}
+
+/// What is used of Codex's own settings.
+#[derive(Debug, Default)]
+struct OwnSettings {
+    sandbox_mode: Option<String>,
+    /// A profile of permissions that takes the place of a sandbox mode.
+    default_permissions: Option<String>,
+    workspace_write: WorkspaceWrite,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WorkspaceWrite {
+    writable_roots: Vec<String>,
+    network_access: bool,
+    exclude_tmpdir_env_var: bool,
+    exclude_slash_tmp: bool,
 }
 
 /// The modes a session may have, and the words of others for them. Each is a way to work together, or a policy and a sandbox that belong together.
@@ -38,18 +66,29 @@ pub const MODES: &[&str] = &[
 ];
 
 impl Settings {
-    pub(super) fn of(opening: &Opening) -> Self {
-        let mut settings = Self { cwd: opening.cwd.clone(), model: opening.model.clone(), ..Self::default() };
+    /// `profile`: the settings of Codex that the session's profile stands for.
+    pub(super) fn of(opening: &Opening, profile: &Map<String, Value>) -> Self {
+        let mut settings = Self {
+            cwd: opening.cwd.clone(),
+            model: opening.model.clone(),
+            add_dirs: texts_of(opening.params.get("add_dirs")),
+            network_access: opening.params.get("network_access").and_then(Value::as_bool),
+            output_schema: opening.params.get("output_schema").filter(|schema| schema.is_object()).cloned(),
+            ..Self::default()
+        };
         let mut fixed = |name: &str, value: Option<Value>| {
             if let Some(value) = value.filter(|value| !value.is_null()) {
                 settings.fixed.insert(name.to_owned(), value);
             }
         };
         let given = |name: &str| opening.params.get(name).cloned();
+        fixed("baseInstructions", given("custom_system_prompt"));
         fixed("developerInstructions", opening.system_prompt.clone().map(Value::from));
         fixed("modelProvider", given("model_provider"));
-        fixed("approvalsReviewer", given("approvals_reviewer"));
-        fixed("config", Some(config_of(opening)).filter(|config| !config.is_empty()).map(Value::from));
+        let reviewer = given("approvals_reviewer");
+        let reviewer = reviewer.as_ref().and_then(Value::as_str).map(|name| kebab(name).replace('-', "_"));
+        fixed("approvalsReviewer", reviewer.map(Value::from));
+        fixed("config", Some(config_of(opening, profile)).filter(|config| !config.is_empty()).map(Value::from));
         // The wider word first: what is said in particular overrides it.
         for mode in
             [given("permission_mode").as_ref().and_then(Value::as_str), opening.mode.as_deref()].into_iter().flatten()
@@ -86,19 +125,30 @@ impl Settings {
         }
     }
 
-    pub(super) fn effort(&self) -> Option<&str> {
-        self.effort.as_deref()
-    }
-
     /// Where nobody can be asked to plan only, to read only is as much.
     pub(super) fn sandbox(&self) -> Option<&str> {
         let plans = self.collaboration.as_deref() == Some("plan");
         self.sandbox.as_deref().or(plans.then_some("read-only"))
     }
 
-    /// What goes into Codex's own settings.
-    pub(super) fn config(&self) -> Option<&Map<String, Value>> {
-        self.fixed.get("config").and_then(Value::as_object)
+    pub(super) fn add_dirs(&self) -> &[String] {
+        &self.add_dirs
+    }
+
+    /// All that goes into Codex's own settings where there is no other way to say it.
+    pub(super) fn exec_config(&self, instructions: Option<&str>) -> Map<String, Value> {
+        let mut config = self.fixed.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut set =
+            |path: &[&str], value: Option<Value>| value.into_iter().for_each(|value| put(&mut config, path, value));
+        set(&["model_reasoning_effort"], self.effort.clone().map(Value::from));
+        set(&["developer_instructions"], instructions.map(Value::from));
+        set(&["sandbox_workspace_write", "network_access"], self.network_access.map(Value::from));
+        config
+    }
+
+    /// Whether the answer is to be in a shape of its own.
+    pub(super) fn has_output_schema(&self) -> bool {
+        self.output_schema.is_some()
     }
 
     pub(super) fn set_model(&mut self, model: &str) {
@@ -133,17 +183,115 @@ impl Settings {
         }
     }
 
+    /// Codex has said what its own settings are. What the session changes of them, by a profile or itself, counts before them.
+    pub(super) fn learn(&mut self, mut own: Map<String, Value>) {
+        let config = self.fixed.get("config").and_then(Value::as_object);
+        let changed = |name: &str| config?.get(name).filter(|value| !value.is_null());
+        if changed("sandbox_mode").is_some() {
+            // Of the two ways to say it, the one that was said last holds.
+            own.remove("default_permissions");
+        }
+        for name in ["sandbox_mode", "default_permissions", "sandbox_workspace_write"] {
+            if let Some(value) = changed(name) {
+                put(&mut own, &[name], value.clone());
+            }
+        }
+        let text = |name: &str| own.get(name).and_then(Value::as_str).map(str::to_owned);
+        let table = own.get("sandbox_workspace_write").cloned().unwrap_or_default();
+        self.own = OwnSettings {
+            sandbox_mode: text("sandbox_mode"),
+            default_permissions: text("default_permissions"),
+            workspace_write: serde_json::from_value(table).unwrap_or_default(),
+        };
+    }
+
     /// For `thread/start`, `thread/resume` and `thread/fork`: all of it, because a sandbox is not remembered.
-    pub(super) fn of_thread(&self) -> Map<String, Value> {
+    ///
+    /// A thread that starts in a sandbox that may write makes Codex mark the project as trusted in the user's own settings, and load whatever the
+    /// project brings along. So it starts reading only, and is [told](Self::after_opening) of its sandbox afterwards.
+    pub(super) fn of_thread(&self, beginning: &Beginning) -> Map<String, Value> {
         let mut params = self.fixed.clone();
+        let sandbox = match beginning {
+            Beginning::Fresh if self.is_writable() => Some("read-only".to_owned()),
+            _ => self.sandbox.clone(),
+        };
         let known = [
             ("cwd", self.cwd.clone().map(Value::from)),
             ("model", self.model.clone().map(Value::from)),
-            ("sandbox", self.sandbox.clone().map(Value::from)),
+            ("sandbox", sandbox.map(Value::from)),
             ("approvalPolicy", self.approval_policy.clone()),
         ];
         params.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         params
+    }
+
+    /// For `thread/settings/update`, when the thread is open: the sandbox, with all that belongs to it. `chosen` is the one that the thread has.
+    pub(super) fn after_opening(&self, chosen: &Value) -> Option<Map<String, Value>> {
+        let (name, value) = match self.permissions() {
+            Some(profile) => ("permissions", profile.into()),
+            None => ("sandboxPolicy", self.sandbox_policy().or_else(|| self.amended(chosen))?),
+        };
+        Some(Map::from_iter([(name.to_owned(), value)]))
+    }
+
+    /// Which parameters are not heard, and why.
+    pub(super) fn unheard(&self) -> Option<String> {
+        let profile = self.permissions().filter(|_| self.amends())?;
+        Some(format!("`add_dirs` and `network_access` change nothing: Codex's permissions {profile} say all of it"))
+    }
+
+    /// The profile of permissions that takes the place of a sandbox.
+    fn permissions(&self) -> Option<&str> {
+        self.own.default_permissions.as_deref().filter(|_| self.sandbox.is_none())
+    }
+
+    /// Whether the session says more of its sandbox than which it is.
+    fn amends(&self) -> bool {
+        !self.add_dirs.is_empty() || self.network_access.is_some()
+    }
+
+    /// A sandbox that Codex has chosen by itself, with what the session says of it.
+    fn amended(&self, chosen: &Value) -> Option<Value> {
+        let mut policy = chosen.as_object().filter(|_| self.amends())?.clone();
+        let kind = policy.get("type").and_then(Value::as_str)?.to_owned();
+        if let Some(network) = self.network_access.filter(|_| matches!(kind.as_str(), "readOnly" | "workspaceWrite")) {
+            policy.insert("networkAccess".to_owned(), network.into());
+        }
+        if kind == "workspaceWrite" {
+            let known = texts_of(policy.get("writableRoots"));
+            let roots = known.into_iter().chain(self.add_dirs.iter().cloned()).collect::<BTreeSet<_>>();
+            policy.insert("writableRoots".to_owned(), json!(roots));
+        }
+        Some(Value::Object(policy))
+    }
+
+    /// The sandbox mode that holds: the session's, or that of Codex's own settings.
+    fn sandbox_mode(&self) -> Option<String> {
+        self.sandbox.clone().or_else(|| self.own.sandbox_mode.as_deref().map(kebab))
+    }
+
+    fn is_writable(&self) -> bool {
+        self.permissions().is_some() || self.sandbox_mode().is_some_and(|mode| mode != "read-only")
+    }
+
+    fn sandbox_policy(&self) -> Option<Value> {
+        let mode = self.sandbox_mode()?;
+        let own = &self.own.workspace_write;
+        Some(match mode.as_str() {
+            "read-only" => match self.network_access {
+                Some(network) => json!({ "type": "readOnly", "networkAccess": network }),
+                None => json!({ "type": "readOnly" }),
+            },
+            "workspace-write" => json!({
+                "type": "workspaceWrite",
+                "writableRoots": own.writable_roots.iter().chain(&self.add_dirs).collect::<BTreeSet<_>>(),
+                "networkAccess": self.network_access.unwrap_or(own.network_access),
+                "excludeTmpdirEnvVar": own.exclude_tmpdir_env_var,
+                "excludeSlashTmp": own.exclude_slash_tmp,
+            }),
+            "danger-full-access" => json!({ "type": "dangerFullAccess" }),
+            _ => return None,
+        })
     }
 
     /// For `turn/start`: what has changed since it was last said.
@@ -155,11 +303,13 @@ impl Settings {
                 "effort" => ("effort", self.effort.clone().map(Value::from)),
                 "model" => ("model", self.model.clone().map(Value::from)),
                 "approval_policy" => ("approvalPolicy", self.approval_policy.clone()),
-                "sandbox" => ("sandboxPolicy", self.sandbox.as_deref().and_then(sandbox_policy)),
+                "sandbox" => ("sandboxPolicy", self.sandbox_policy()),
                 _ => ("collaborationMode", self.collaboration_mode(model)),
             };
             params.extend(value.map(|value| (name.to_owned(), value)));
         }
+        // The only one that holds for a single turn.
+        params.extend(self.output_schema.clone().map(|schema| ("outputSchema".to_owned(), schema)));
         params
     }
 
@@ -187,21 +337,6 @@ impl Settings {
     }
 }
 
-fn config_of(opening: &Opening) -> Map<String, Value> {
-    let mut config = Map::new();
-    if let Some(Value::Object(servers)) = opening.params.get("mcp_servers") {
-        config.extend(servers.iter().map(|(name, server)| (format!("mcp_servers.{name}"), server.clone())));
-    }
-    if let Some(Value::Object(env)) = opening.params.get("env") {
-        // The server has it too, but what it passes on to commands it chooses by name.
-        config.insert("shell_environment_policy.set".to_owned(), Value::Object(env.clone()));
-    }
-    if let Some(Value::Object(more)) = opening.params.get("config") {
-        config.extend(more.clone());
-    }
-    config
-}
-
 /// `workspaceWrite` as `workspace-write`.
 fn kebab(name: &str) -> String {
     let mut kebab = String::with_capacity(name.len() + 2);
@@ -212,14 +347,4 @@ fn kebab(name: &str) -> String {
         kebab.push(if c == '_' { '-' } else { c.to_ascii_lowercase() });
     }
     kebab
-}
-
-fn sandbox_policy(sandbox: &str) -> Option<Value> {
-    let kind = match sandbox {
-        "read-only" => "readOnly",
-        "workspace-write" => "workspaceWrite",
-        "danger-full-access" => "dangerFullAccess",
-        _ => return None,
-    };
-    Some(json!({ "type": kind }))
 }

@@ -38,6 +38,9 @@ fn nothing_in_the_recordings_is_unknown() {
 
 mod late;
 mod orders;
+mod settings;
+mod terminals;
+mod unlisted;
 mod world;
 
 mod fuzz {
@@ -104,7 +107,8 @@ mod fuzz {
                 model: None,
                 mode: None,
                 system_prompt: None,
-                beginning: Beginning::Fresh,
+                anchor: None,
+            beginning: Beginning::Fresh,
                 params: serde_json::Value::Null,
             };
             let mut router = Router::default();

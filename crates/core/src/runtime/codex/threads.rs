@@ -110,22 +110,25 @@ impl Family {
 
     /// Its work is over. If it has helpers that go on, the log hears of it when the last of them is through.
     pub(super) fn ended(&mut self, thread_id: &str, status: WorkStatus, out: &mut Output) {
-        let is_theirs = |child: &Child| child.parent.as_ref().is_some_and(|parent| parent.as_str() == thread_id);
-        let has_helpers = self.children.values().any(|child| child.open && is_theirs(child));
-        let Some(child) = self.children.get_mut(thread_id).filter(|child| child.open) else { return };
-        child.work.turn = None;
-        if has_helpers {
-            child.ending = Some(status);
-            return;
-        }
-        (child.open, child.ending) = (false, None);
-        let parent = child.parent.clone();
-        let subagent_id = SubagentId::trusted(thread_id);
-        out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
-        if let Some(parent) = parent
-            && let Some(status) = self.children.get(parent.as_str()).and_then(|parent| parent.ending)
-        {
-            self.ended(parent.as_str(), status, out);
+        // One after the other and not inside each other: nobody knows how many there are.
+        let mut next = Some((thread_id.to_owned(), status));
+        while let Some((thread_id, status)) = next.take() {
+            let is_theirs = |child: &Child| child.parent.as_ref().is_some_and(|parent| parent.as_str() == thread_id);
+            let has_helpers = self.children.values().any(|child| child.open && is_theirs(child));
+            let Some(child) = self.children.get_mut(&thread_id).filter(|child| child.open) else { return };
+            child.work.turn = None;
+            if has_helpers {
+                child.ending = Some(status);
+                return;
+            }
+            (child.open, child.ending) = (false, None);
+            let parent = child.parent.clone();
+            let subagent_id = SubagentId::trusted(thread_id);
+            out.report(SubagentEnded { subagent_id, status, tool_calls: 0, file_changes: 0 });
+            next = parent.and_then(|parent| {
+                let status = self.children.get(parent.as_str())?.ending?;
+                Some((parent.to_string(), status))
+            });
         }
     }
 
@@ -138,5 +141,45 @@ impl Family {
     pub(super) fn running(&self) -> Vec<(String, String)> {
         let turn = |(id, child): (&String, &Child)| Some((id.clone(), child.work.turn.clone()?));
         self.children.iter().filter_map(turn).collect()
+    }
+
+    /// Those of them that are this thread, or work for it.
+    pub(super) fn running_for(&self, thread_id: &str) -> Vec<(String, String)> {
+        // Whoever is taken in has a parent that was there before, so this comes to an end.
+        let parent = |id: &String| self.children.get(id)?.parent.as_ref().map(SubagentId::to_string);
+        let works_for = |id: &String| std::iter::successors(Some(id.clone()), parent).any(|id| id == thread_id);
+        self.running().into_iter().filter(|(id, _)| works_for(id)).collect()
+    }
+
+    pub(super) fn works(&self) -> impl Iterator<Item = (&String, &Work)> {
+        self.children.iter().map(|(id, child)| (id, &child.work))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helpers_of_helpers_may_be_many() {
+        const MANY: usize = 2_000;
+        let all_end = || {
+            let (mut family, mut out) = (Family::default(), Output::default());
+            let name = |number: usize| format!("{number:04}");
+            for number in 0..MANY {
+                let parent = number.checked_sub(1).map(name);
+                family.adopt(&name(number), None, parent.as_deref());
+                family.working(&name(number), &mut out);
+            }
+            for number in 0..MANY {
+                family.ended(&name(number), WorkStatus::Completed, &mut out);
+            }
+            let ended =
+                |report: &&Report| matches!(report, Report::Fact { event: crate::event::Event::SubagentEnded(_), .. });
+            out.reports.iter().filter(ended).count()
+        };
+        // As little room as a thread can have.
+        let small = std::thread::Builder::new().stack_size(128 * 1024).spawn(all_end).unwrap();
+        assert_eq!(small.join().unwrap(), MANY);
     }
 }

@@ -16,9 +16,11 @@ macro_rules! shapes {
 
 shapes! {
     Initialized { user_agent: String }
+    ConfigRead { config: Map<String, Value> }
+    FileRead { data_base64: String }
     /// Of every notification: whom it is about.
     About { thread_id: Option<String>, turn_id: Option<String> }
-    ThreadOpened { thread: Thread, model: Option<String>, cwd: Option<String> }
+    ThreadOpened { thread: Thread, model: Option<String>, cwd: Option<String>, sandbox: Value }
     Thread {
         id: String,
         parent_thread_id: Option<String>,
@@ -38,9 +40,11 @@ shapes! {
     TurnGiven { turn: Turn }
     TurnIs { thread_id: String, turn: Turn }
     Page { data: Vec<Value>, next_cursor: Option<String> }
-    Terminals { data: Vec<Terminal> }
+    Terminals { data: Vec<Terminal>, next_cursor: Option<String> }
     Terminal { item_id: String, process_id: String }
     ItemIs { thread_id: String, turn_id: String, item: Value }
+    /// Something as the model said or read it.
+    RawIs { thread_id: String, turn_id: String, item: Value }
     /// A piece of text of an item.
     Piece { thread_id: String, item_id: String, delta: String, summary_index: u64, content_index: u64 }
     Interaction { thread_id: String, item_id: String, stdin: String }
@@ -213,6 +217,8 @@ pub(super) enum Item {
         query: String,
         #[serde(default)]
         action: Option<Value>,
+        #[serde(default)]
+        results: Option<Vec<Value>>,
     },
     #[serde(alias = "image_view")]
     ImageView {

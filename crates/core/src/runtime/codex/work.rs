@@ -5,14 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::pictures::picture;
+use super::terminals::{Background, Key};
 use super::turn::Spending;
+use super::unlisted::Unlisted;
 use super::wire::Change;
-use crate::event::{BackgroundStarted, Event, PlanUpdated, Retracted, Thinking, ToolResult};
-use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
+use crate::event::{Event, PlanUpdated, Retracted, Thinking, ToolResult};
+use crate::id::{BlockId, SubagentId, ToolUseId};
 use crate::runtime::{Output, Report, StreamedText, Voice};
 
 /// How many ended items are remembered, so that what still comes of them is not taken for something new.
 const MAX_SETTLED: usize = 1_024;
+
+/// An id of fewer letters is not random enough to be the only one of its name.
+const UNIQUE: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -26,14 +32,16 @@ pub(super) struct Work {
     pub(super) tools: BTreeMap<String, Tool>,
     /// Items of this turn that have ended. What is said of them again is said twice.
     finished: BTreeSet<String>,
+    /// Calls of this turn that may have no item.
+    pub(super) unlisted: BTreeMap<String, Unlisted>,
     /// Names that were given in this turn; of a sub-agent, ever.
     used: BTreeSet<String>,
     /// Which part of which raw thoughts came last.
     part: Option<(String, u64)>,
     /// An empty thought that shows life until something is said or done.
     waiting: Option<BlockId>,
-    pub(super) background: BTreeMap<(String, String), BackgroundId>,
-    settled: BTreeSet<(String, String)>,
+    pub(super) background: BTreeMap<Key, Background>,
+    settled: BTreeSet<Key>,
     /// The last message, and whether it was said to be the final one.
     pub(super) answer: Option<(bool, String)>,
     pub(super) diff: String,
@@ -59,13 +67,27 @@ pub(super) struct Tool {
     pub(super) kind: ToolKind,
     /// A person was asked about it and has not allowed it.
     pub(super) held: bool,
+    /// While it was held, another call was rejected: if both are of one script, it is never run.
+    pub(super) doomed: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum ToolKind {
-    Command { script: String },
-    Change { changes: Vec<Change> },
-    Mcp { server: String, tool: String, arguments: Value },
+    Command {
+        script: String,
+    },
+    Change {
+        changes: Vec<Change>,
+    },
+    Mcp {
+        server: String,
+        tool: String,
+        arguments: Value,
+    },
+    /// A picture in a file that is being read.
+    Picture {
+        path: String,
+    },
     Other,
 }
 
@@ -92,7 +114,7 @@ impl Work {
         if self.compaction_wanted {
             return; // It has nothing to think about, and says itself that it lives.
         }
-        let block_id = BlockId::trusted(self.fresh_name(&format!("start.{turn_id}")));
+        let block_id = BlockId::trusted(format!("{}start.{turn_id}", self.prefix));
         self.say(Thinking { block_id: block_id.clone(), done: Some(false), ..Thinking::default() }, out);
         self.waiting = Some(block_id);
     }
@@ -115,11 +137,13 @@ impl Work {
             }
             match tool.kind {
                 // One that a person allowed has no process yet when it is told of.
-                ToolKind::Command { script } if status != "interrupted" => {
-                    let background_id = BackgroundId::trusted(format!("{turn_id}:{item_id}"));
-                    self.background.insert(key, background_id.clone());
-                    let (tool_use_id, label) = (Some(tool.id), script);
-                    self.say(BackgroundStarted { background_id, tool_use_id, label, ..Default::default() }, out);
+                ToolKind::Command { ref script } if status != "interrupted" => {
+                    let label = script.clone();
+                    self.leave_running(key, tool, label, out);
+                }
+                ToolKind::Picture { path } => {
+                    self.settle(key);
+                    self.say(ToolResult { tool_use_id: tool.id, ..picture(&path, None) }, out);
                 }
                 ToolKind::Command { .. } | ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => {
                     self.settle(key);
@@ -134,6 +158,7 @@ impl Work {
         self.blocks.clear();
         self.tools.clear();
         self.finished.clear();
+        self.unlisted.clear();
         self.diff.clear();
         (self.turn, self.waiting, self.answer, self.compacting) = (None, None, None, None);
         (self.plan, self.review) = (None, None);
@@ -153,12 +178,12 @@ impl Work {
         self.finished.contains(item_id)
     }
 
-    /// Whether a command was left running on purpose.
-    pub(super) fn is_background(&self, item_id: &str) -> bool {
-        self.background.keys().any(|(_, known)| known == item_id)
+    /// Whether Codex has told of an item in this turn.
+    pub(super) fn has_item(&self, item_id: &str) -> bool {
+        self.tools.contains_key(item_id) || self.finished.contains(item_id)
     }
 
-    pub(super) fn settle(&mut self, key: (String, String)) {
+    pub(super) fn settle(&mut self, key: Key) {
         if self.settled.len() >= MAX_SETTLED {
             self.settled.pop_first();
         }
@@ -172,9 +197,14 @@ impl Work {
 
     // ---- names ----
 
-    /// A name for an item in the log, not used before.
+    /// A name for an item in the log, not used before. Ids that are merely counted begin anew with every process or every answer of a model; the turn
+    /// makes them ones of their own.
     pub(super) fn fresh_name(&mut self, item_id: &str) -> String {
-        let name = format!("{}{item_id}", self.prefix);
+        let turn = self.turn.as_deref().filter(|_| item_id.len() < UNIQUE);
+        let name = match turn.map(|turn| turn.rsplit('-').next().unwrap_or(turn)) {
+            Some(turn) => format!("{}{turn}:{item_id}", self.prefix),
+            None => format!("{}{item_id}", self.prefix),
+        };
         let mut free = name.clone();
         let mut number = 1_u64;
         while self.used.contains(&free) {
@@ -192,7 +222,7 @@ impl Work {
     /// Remembers a tool call under a name of its own.
     pub(super) fn open_tool(&mut self, item_id: &str, kind: ToolKind) -> ToolUseId {
         let id = ToolUseId::trusted(self.fresh_name(item_id));
-        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false });
+        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false, doomed: false });
         id
     }
 

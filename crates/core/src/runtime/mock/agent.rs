@@ -49,6 +49,11 @@ pub(super) enum Step {
         say: Say,
         then: Continuation,
     },
+    /// The same, while another ask waits. What follows comes when all are answered.
+    AlsoAsk {
+        say: Say,
+        then: Continuation,
+    },
     Stream(Stream),
     Hang,
     GoDeaf,
@@ -85,8 +90,8 @@ pub(super) enum StreamText {
 pub struct MockAgent {
     steps: VecDeque<Step>,
     later: VecDeque<Step>,
-    /// The ask that the script waits for, and how it goes on.
-    asking: Option<(String, Continuation)>,
+    /// The asks that the script waits for, and how it goes on after each.
+    asking: Vec<(String, Continuation)>,
     in_turn: bool,
     hangs: bool,
     deaf: bool,
@@ -131,7 +136,8 @@ impl MockAgent {
     }
 
     pub fn next_move(&mut self) -> Next {
-        if self.hangs || self.asking.is_some() {
+        let asks_more = matches!(self.steps.front(), Some(Step::AlsoAsk { .. }));
+        if self.hangs || (!self.asking.is_empty() && !asks_more) {
             return Next::Listen;
         }
         let step = self.steps.pop_front().or_else(|| if self.in_turn { None } else { self.later.pop_front() });
@@ -157,9 +163,9 @@ impl MockAgent {
             Some(Step::Raw(bytes)) => Next::Write(bytes),
             Some(Step::Sleep { ms }) => Next::Sleep { ms },
             Some(Step::Pause) => Next::Sleep { ms: self.pace_ms },
-            Some(Step::Ask { say, then }) => {
+            Some(Step::Ask { say, then } | Step::AlsoAsk { say, then }) => {
                 if let Say::Ask { key, .. } = &say {
-                    self.asking = Some((key.clone(), then));
+                    self.asking.push((key.clone(), then));
                 }
                 write(&say)
             }
@@ -203,7 +209,7 @@ impl MockAgent {
             }
             Do::Interrupt {} => {
                 self.steps.clear();
-                self.asking = None;
+                self.asking.clear();
                 self.hangs = false;
                 if std::mem::take(&mut self.in_turn) {
                     self.steps.push_back(Step::Say(Say::TurnEnd {
@@ -214,7 +220,8 @@ impl MockAgent {
                 }
             }
             Do::Answer { key, answer } => {
-                if let Some((_, then)) = self.asking.take_if(|(asked, _)| *asked == key) {
+                if let Some(at) = self.asking.iter().position(|(asked, _)| *asked == key) {
+                    let (_, then) = self.asking.swap_remove(at);
                     then(&answer).into_iter().rev().for_each(|step| self.steps.push_front(step));
                 }
             }
@@ -231,6 +238,13 @@ impl MockAgent {
             Do::Callback { component, action, payload } => {
                 // It is shown at once, before what is still to be said.
                 self.steps.push_front(scripts::pressed(component, &action, &payload));
+            }
+            Do::StopBackground { id } => {
+                self.later.clear();
+                if !self.in_turn {
+                    self.hangs = false;
+                }
+                self.steps.push_back(scripts::background_stopped(&id));
             }
             Do::Rollback { .. } => self.steps.push_back(Step::Say(Say::RolledBack {})),
             Do::Close {} => self.hang_up(),

@@ -37,6 +37,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     plan: true,
     subagents: true,
     background: true,
+    stop_background: true,
     components: true,
     state: true,
     usage: true,

@@ -50,6 +50,7 @@ impl Protocol for MockProtocol {
             Order::Callback(Callback { component_id, action, payload }) => {
                 Do::Callback { component: component_id.clone(), action: action.clone(), payload: payload.clone() }
             }
+            Order::StopBackground { id } => Do::StopBackground { id: id.clone() },
             Order::Rollback(order) => Do::Rollback { turns: order.turn_ids.len() },
             Order::Close => Do::Close {},
         };

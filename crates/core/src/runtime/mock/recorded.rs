@@ -57,7 +57,8 @@ impl Recorded for RecordedMock {
                 | Do::Configure { .. }
                 | Do::State { .. }
                 | Do::Callback { .. }
-                | Do::Close {},
+                | Do::Close {}
+                | Do::StopBackground { .. },
             )
             | None => return Vec::new(),
         };
@@ -65,7 +66,7 @@ impl Recorded for RecordedMock {
     }
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {
-        // The answer to a wish that the replay did not have.
+        // The answer to a command that the replay did not have.
         let answers_rollback = matches!(serde_json::from_value(line.clone()), Ok(Say::RolledBack {}));
         if answers_rollback { Vec::new() } else { vec![line.clone()] }
     }

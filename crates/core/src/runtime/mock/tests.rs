@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::bench::Bench;
-use crate::command::{Message, When, Wish};
-use crate::event::{Event, Origin, Outcome, Part};
+use crate::command::{Command, Message, When};
+use crate::event::{AfterStop, Event, Origin, Outcome, Part};
 use crate::laws::Ending;
 
 #[test]
@@ -18,9 +18,14 @@ fn every_command_keeps_the_laws() {
         "parallel permission",
         "subagent permission",
         "status",
+        "status 5",
         "image",
         "permission",
+        "permissions",
         "question",
+        "questions",
+        "unknown",
+        "unparsed",
         "plan",
         "diff",
         "subagent",
@@ -54,6 +59,21 @@ fn every_command_keeps_the_laws() {
 }
 
 #[test]
+fn two_asks_wait_at_once_and_the_turn_goes_on_when_both_are_answered() {
+    for command in ["permissions", "questions"] {
+        let mut bench = Bench::new();
+        bench.say(command);
+        bench.play();
+        let kinds: Vec<&str> = bench.log.iter().map(|envelope| envelope.event.kind()).collect();
+        let places =
+            |end: &'static str| kinds.iter().enumerate().filter(move |(_, kind)| kind.ends_with(end)).map(|(at, _)| at);
+        let (asked, settled): (Vec<usize>, Vec<usize>) = (places("_request").collect(), places("_resolved").collect());
+        assert_eq!((asked.len(), settled.len()), (2, 2), "{command}: {kinds:?}");
+        assert!(asked[1] < settled[0], "{command}: the second does not wait for the first: {kinds:?}");
+    }
+}
+
+#[test]
 fn the_demo_shows_almost_every_type() {
     let mut bench = Bench::new();
     for command in ["demo", "interrupt", "background", "retract", "error", "garbage", "end"] {
@@ -70,6 +90,7 @@ fn the_demo_shows_almost_every_type() {
             &"mode_changed",
             &"model_changed",
             &"steer",
+            &"subagent_updated",
             &"component_remove",
             &"component_callback",
             &"artifact_removed",
@@ -96,7 +117,7 @@ fn text_is_never_doubled() {
 #[test]
 fn it_greets_whoever_has_not_said_anything() {
     let mut bench = Bench::with(&json!({ "greet": true }));
-    bench.wish(Wish::Resume { provider_session_id: None });
+    bench.command(Command::Resume { provider_session_id: None });
     bench.play();
     assert!(bench.text().starts_with("Hello."));
     assert_eq!(bench.outcomes(), [Outcome::Completed]);
@@ -109,7 +130,7 @@ fn a_steer_is_heard_in_the_running_turn() {
     bench.say("hang");
     bench.play();
     let message = Message { id: None, content: vec![Part::Text { text: "go left".into() }], origin: Origin::User };
-    bench.wish(Wish::Send { message, when: When::Steer });
+    bench.command(Command::Send { message, when: When::Steer });
     bench.play();
     assert_eq!(bench.text(), "Waiting.Understood: go left");
     assert_eq!(bench.outcomes(), [Outcome::Completed]);
@@ -121,7 +142,7 @@ fn a_stop_ends_a_turn_that_hangs() {
     let mut bench = Bench::new();
     bench.say("hang");
     bench.play();
-    bench.wish(Wish::Stop { turn_id: None });
+    bench.command(Command::Stop { turn_id: None, then: AfterStop::Continue });
     bench.play();
     assert_eq!(bench.outcomes(), [Outcome::Stopped]);
     bench.assert_lawful(Ending::AtRest);

@@ -42,6 +42,9 @@ pub(super) enum Do {
         mode: String,
     },
     Compact {},
+    StopBackground {
+        id: String,
+    },
     Rollback {
         turns: usize,
     },

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::command::{self, Answer, Callback, Command, Message, Refusal, Reply, Update, When, Wish};
+use crate::command::{self, Answer, Callback, ClientCommand, Command, Message, Refusal, Reply, Update, When};
 use crate::event::{
     ComponentRemove, ComponentUpdate, Envelope, Event, Interrupt, Origin, Outcome, Part, StateSnapshot, ToolResult,
     ToolStart,
@@ -62,10 +62,10 @@ impl Bench {
         self.take(out)
     }
 
-    fn wish(&mut self, wish: Wish) -> command::Outcome {
+    fn command(&mut self, command: Command) -> command::Outcome {
         self.replies += 1;
-        let command = Command { by: "tester".into(), wish };
-        self.input(Input::Wish { command, reply_to: self.replies }).expect("a reply at once")
+        let command = ClientCommand { by: "tester".into(), command };
+        self.input(Input::Command { command, reply_to: self.replies }).expect("a reply at once")
     }
 
     fn says(&mut self, event: impl Into<Event>) {
@@ -78,18 +78,18 @@ impl Bench {
     }
 
     fn patch(&mut self, patch: Value) -> command::Outcome {
-        self.wish(Wish::PatchState { patch })
+        self.command(Command::PatchState { patch })
     }
 
     fn press(&mut self, component_id: &str) -> command::Outcome {
         let (component_id, payload) = (component_id.to_owned(), json!(1));
-        self.wish(Wish::CallBack(Callback { component_id, action: "throw".into(), payload }))
+        self.command(Command::CallBack(Callback { component_id, action: "throw".into(), payload }))
     }
 
     /// The agent is in a turn and calls a tool that a client runs.
     fn calls(&mut self, call: &str) {
         let message = Message { id: None, content: vec![Part::Text { text: "go".into() }], origin: Origin::User };
-        self.wish(Wish::Send { message, when: When::Queue }).unwrap();
+        self.command(Command::Send { message, when: When::Queue }).unwrap();
         self.ready();
         let tool_use_id = ToolUseId::trusted(call);
         let start = ToolStart { tool_use_id: tool_use_id.clone(), client_tool: Some(true), ..ToolStart::default() };
@@ -100,7 +100,7 @@ impl Bench {
     }
 
     fn result(&mut self, call: &str, answer: Answer) -> command::Outcome {
-        self.wish(Wish::ToolResult { tool_use_id: ToolUseId::trusted(call), answer })
+        self.command(Command::ToolResult { tool_use_id: ToolUseId::trusted(call), answer })
     }
 
     fn count(&self, kind: &str) -> usize {
@@ -147,7 +147,7 @@ fn an_agent_that_can_hears_the_state_when_it_comes_and_when_it_changes() {
 fn the_state_of_an_archived_session_is_read_and_not_changed() {
     let mut bench = Bench::new(ABLE);
     bench.says(StateSnapshot { state: json!({ "rows": 1 }) });
-    bench.wish(Wish::Archive).unwrap();
+    bench.command(Command::Archive).unwrap();
     assert!(matches!(bench.patch(json!([])), Ok(Reply::State { .. })));
     assert_eq!(bench.patch(json!([{ "op": "remove", "path": "/rows" }])), Err(Refusal::Archived));
 }
@@ -231,7 +231,7 @@ fn only_a_tool_can_fail() {
     bench.input(Input::Report(Report::Ask { key: "form".into(), subagent_id: None, request }));
     let asks = bench.machine.state().summary().asks;
     let form = asks.iter().find(|ask| ask.client_call().is_none()).unwrap().ask_id.clone();
-    let refused = bench.wish(Wish::Answer { ask_id: form, answer: Answer::ToolFailed { output: json!("no") } });
+    let refused = bench.command(Command::Answer { ask_id: form, answer: Answer::ToolFailed { output: json!("no") } });
     assert!(matches!(refused, Err(Refusal::Invalid(_))));
 }
 
@@ -242,15 +242,15 @@ fn tools_are_a_setting_that_is_checked_and_told_once() {
         ..Update::default()
     };
     let mut bench = Bench::new(NOTHING);
-    let refused = bench.wish(Wish::Update(tools(json!([{ "name": "a" }]))));
+    let refused = bench.command(Command::Update(tools(json!([{ "name": "a" }]))));
     assert!(matches!(refused, Err(Refusal::Unsupported { .. })));
     let mut bench = Bench::new(ABLE);
-    assert!(matches!(bench.wish(Wish::Update(tools(json!([{ "name": "a b" }])))), Err(Refusal::Invalid(_))));
-    bench.wish(Wish::Update(tools(json!([])))).unwrap();
+    assert!(matches!(bench.command(Command::Update(tools(json!([{ "name": "a b" }])))), Err(Refusal::Invalid(_))));
+    bench.command(Command::Update(tools(json!([])))).unwrap();
     assert_eq!(bench.count("session_updated"), 0, "none before and none now");
     bench.calls("call");
     for _ in 0..2 {
-        bench.wish(Wish::Update(tools(json!([{ "name": "a" }])))).unwrap();
+        bench.command(Command::Update(tools(json!([{ "name": "a" }])))).unwrap();
     }
     assert_eq!(bench.count("session_updated"), 1);
     assert_eq!(bench.orders.iter().filter(|order| matches!(order, Order::Configure { .. })).count(), 1);

@@ -69,6 +69,7 @@ impl FakeAgent {
                 Order::Close => self.ending |= self.temper == Temper::Obedient,
                 Order::SetModel { .. }
                 | Order::SetMode { .. }
+                | Order::StopBackground { .. }
                 | Order::Configure { .. }
                 | Order::State { .. }
                 | Order::Callback(_) => {}
@@ -142,7 +143,8 @@ impl FakeAgent {
         let tool_use_id = ToolUseId::trusted(format!("t{}", dice.below(6)));
         let block_id = BlockId::trusted(format!("b{}-{}", self.spoken / 10, dice.below(3)));
         let sub = |n: usize| SubagentId::trusted(format!("s{n}"));
-        let background_id = BackgroundId::trusted(format!("bg{}", dice.below(2)));
+        // As agents do it, a name is not given again once its turn was taken back.
+        let background_id = BackgroundId::trusted(format!("bg{}-{}", self.spoken / 10, dice.below(2)));
         let subagent_id = dice.one_in(4).then(|| sub(dice.below(3)));
         let event: Event = match dice.below(19) {
             0..=2 => Delta { block_id, text: "word ".repeat(dice.below(30)), done: dice.one_in(4), interrupted: false }

@@ -1,4 +1,4 @@
-//! A deterministic world around one machine: an agent that says anything, clients that wish anything, a clock, and crashes at every step. One seed
+//! A deterministic world around one machine: an agent that says anything, clients that ask for anything, a clock, and crashes at every step. One seed
 //! is one schedule. After each the laws must hold, and everything that was accepted must be accounted for.
 
 mod agent;
@@ -10,9 +10,9 @@ use serde_json::json;
 use self::agent::FakeAgent;
 use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
 use crate::command::{
-    self, AfterAnswer, Answer, Callback, Command, Files, Message, Refusal, Reply, Update, When, Wish,
+    self, AfterAnswer, Answer, Callback, ClientCommand, Command, Edit, Files, Message, Refusal, Reply, Update, When,
 };
-use crate::event::{Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
+use crate::event::{AfterStop, Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
 use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, ToolUseId};
 use crate::laws::{self, Ending};
 use crate::runtime::Capabilities;
@@ -88,7 +88,7 @@ pub fn run(seed: u64, steps: usize, log: impl SimulatedLog) {
     }
 }
 
-/// What a client remembers of a wish it made.
+/// What a client remembers of a command it made.
 #[derive(Debug)]
 enum Asked {
     Send(Option<MessageId>),
@@ -156,11 +156,14 @@ impl<L: SimulatedLog> World<L> {
     fn input(&mut self) -> Option<Input> {
         match self.dice.below(10) {
             0..=2 => {
-                let (wish, asked) = self.wish()?;
+                let (command, asked) = self.command()?;
                 let reply_to = self.next_reply;
                 self.next_reply += 1;
                 self.waiting.insert(reply_to, asked);
-                Some(Input::Wish { command: Command { by: format!("client {}", self.dice.below(3)), wish }, reply_to })
+                Some(Input::Command {
+                    command: ClientCommand { by: format!("client {}", self.dice.below(3)), command },
+                    reply_to,
+                })
             }
             3..=8 => self.agent.speak(&mut self.dice),
             _ => {
@@ -173,17 +176,20 @@ impl<L: SimulatedLog> World<L> {
         }
     }
 
-    fn wish(&mut self) -> Option<(Wish, Asked)> {
-        Some(match self.dice.below(18) {
+    fn command(&mut self) -> Option<(Command, Asked)> {
+        Some(match self.dice.below(20) {
             0..=4 => {
                 // Few ids, so that the same one often comes again.
                 let id = (!self.dice.one_in(3)).then(|| MessageId::trusted(format!("m{}", self.dice.below(12))));
                 let text = "x".repeat(self.dice.below(80));
                 let message = Message { id: id.clone(), content: vec![Part::Text { text }], origin: Origin::User };
                 let when = self.dice.pick([When::Queue, When::Steer, When::Reject]);
-                (Wish::Send { message, when }, Asked::Send(id))
+                (Command::Send { message, when }, Asked::Send(id))
             }
-            5 => (Wish::Stop { turn_id: None }, Asked::Other),
+            5 => {
+                let then = self.dice.pick([AfterStop::Continue, AfterStop::Hold]);
+                (Command::Stop { turn_id: None, then }, Asked::Other)
+            }
             6..=8 => {
                 let open: Vec<_> = self.machine.state().summary().asks;
                 let settled = self.won.keys().next().cloned();
@@ -191,46 +197,59 @@ impl<L: SimulatedLog> World<L> {
                     Some(ask) => (ask.ask_id.clone(), ask.kind),
                     None => (settled?, AskKind::Permission),
                 };
-                (Wish::Answer { ask_id: ask_id.clone(), answer: self.answer(kind) }, Asked::Answer(ask_id))
+                (Command::Answer { ask_id: ask_id.clone(), answer: self.answer(kind) }, Asked::Answer(ask_id))
             }
-            9 => (Wish::Rollback { turns: self.dice.below(3), files: Files::Keep }, Asked::Other),
-            10 => (Wish::Compact, Asked::Other),
+            9 => (Command::Rollback { turns: self.dice.below(3), files: Files::Keep }, Asked::Other),
+            10 => (Command::Compact, Asked::Other),
             11 => {
-                let wish = match self.dice.below(5) {
-                    0 => Wish::Archive,
-                    1 | 2 => Wish::Unarchive,
-                    3 => Wish::Update(Update { title: Some("t".into()), model: Some("m".into()), ..Update::default() }),
-                    _ => Wish::Resume { provider_session_id: None },
+                let command = match self.dice.below(5) {
+                    0 => Command::Archive,
+                    1 | 2 => Command::Unarchive,
+                    3 => Command::Update(Update {
+                        title: Some("t".into()),
+                        model: Some("m".into()),
+                        ..Update::default()
+                    }),
+                    _ => {
+                        let other = self.dice.one_in(2).then(|| format!("conversation {}", self.dice.below(3)));
+                        Command::Resume { provider_session_id: other }
+                    }
                 };
-                (wish, Asked::Other)
+                (command, Asked::Other)
             }
             12 => {
                 let message_id = self.machine.state().queue_items().first()?.message_id.clone();
                 // From here on it may be gone, whether or not the client hears so.
                 self.unqueued.insert(message_id.clone());
-                (Wish::Unqueue { message_id }, Asked::Other)
+                (Command::Unqueue { message_id }, Asked::Other)
             }
             13..=15 => (self.write(), Asked::Other),
+            16 => (Command::Continue, Asked::Other),
+            17 => {
+                let message_id = self.machine.state().queue_items().last()?.message_id.clone();
+                let edit = Edit::Words("y".repeat(self.dice.below(3)));
+                (Command::EditQueued { message_id, edit }, Asked::Other)
+            }
             _ => {
                 let order = self.machine.state().queue_items().into_iter().rev().map(|item| item.message_id).collect();
-                (Wish::Reorder { order }, Asked::Other)
+                (Command::Reorder { order }, Asked::Other)
             }
         })
     }
 
     /// What a client writes besides messages and answers: what fits, and what does not.
-    fn write(&mut self) -> Wish {
+    fn write(&mut self) -> Command {
         let (path, value) = (format!("/k{}", self.dice.below(3)), self.dice.below(3));
         if self.dice.one_in(3) {
             let tool_use_id = ToolUseId::trusted(format!("t{}", self.dice.below(6)));
-            return Wish::ToolResult { tool_use_id, answer: self.answer(AskKind::Interrupt) };
+            return Command::ToolResult { tool_use_id, answer: self.answer(AskKind::Interrupt) };
         }
         if self.dice.one_in(3) {
             let component_id = format!("c{}", self.dice.below(3));
-            return Wish::CallBack(Callback { component_id, action: "press".into(), payload: json!(value) });
+            return Command::CallBack(Callback { component_id, action: "press".into(), payload: json!(value) });
         }
         let op = self.dice.pick(["add", "add", "replace", "remove", "test"]);
-        Wish::PatchState { patch: json!([{ "op": op, "path": path, "value": value }]) }
+        Command::PatchState { patch: json!([{ "op": op, "path": path, "value": value }]) }
     }
 
     fn answer(&mut self, kind: AskKind) -> Answer {
@@ -240,7 +259,7 @@ impl<L: SimulatedLog> World<L> {
                 updated_input: None,
                 message: None,
                 rule: None,
-                and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },
+                and_then: if self.dice.one_in(4) { AfterAnswer::Stop(AfterStop::Hold) } else { AfterAnswer::GoOn },
             },
             AskKind::Question => Answer::Question { answers: self.dice.one_in(2).then(|| vec![vec!["yes".into()]]) },
             AskKind::Interrupt if self.dice.one_in(4) => Answer::ToolFailed { output: json!("no") },
@@ -268,6 +287,9 @@ impl<L: SimulatedLog> World<L> {
     fn commit(&mut self, out: &Output) {
         let Some(first) = out.facts.first() else { return };
         let records: Vec<Record> = out.facts.iter().map(Envelope::encode).collect();
+        if self.seed.is_multiple_of(16) {
+            self.compare_with_stored(&out.facts, &records);
+        }
         let summary = self.machine.state().summary();
         self.log.append(Seq(first.seq.0 - 1), records, &summary);
     }
@@ -303,26 +325,54 @@ impl<L: SimulatedLog> World<L> {
         self.reload();
         let mut out = Output::default();
         self.machine.recover(self.now, &mut out);
+        if !out.effects.is_empty() || out.facts.iter().any(|fact| matches!(fact.event, Event::TurnStarted(_))) {
+            self.complaints.push(format!("something runs by surprise after a restart: {out:?}"));
+        }
         // Recovery may crash as well.
         self.carry_out(out);
+    }
+
+    /// Live readers are handed the facts themselves, later ones what the bytes say: they must not differ.
+    fn compare_with_stored(&mut self, facts: &[Envelope], records: &[Record]) {
+        for (fact, record) in facts.iter().zip(records) {
+            let (live, stored) = (format!("{fact:?}"), record.decode().map(|envelope| format!("{envelope:?}")));
+            if stored.as_ref().ok() != Some(&live) {
+                self.complaints.push(format!("a stored fact differs:\n  live {live}\n  stored {stored:?}"));
+            }
+        }
     }
 
     fn reload(&mut self) {
         self.agent = FakeAgent::new(&mut self.dice);
         self.lives += 1;
         let mut state = State::default();
-        for record in self.log.read() {
+        let records = self.log.read();
+        // Somewhere on the way it was stored.
+        let stored_at = records.len() - usize::try_from(self.lives).unwrap_or(0).min(records.len());
+        for (at, record) in records.into_iter().enumerate() {
+            if at == stored_at {
+                state = self.stored_and_loaded(state);
+            }
             match record.decode() {
                 Ok(envelope) => state.apply(&envelope),
                 Err(error) => self.complaints.push(format!("{}: {error}", record.seq)),
             }
         }
         let before = self.machine.state();
-        let shared = |state: &State| (state.shared.clone(), state.shared_at, state.components.clone());
-        if before.head == state.head && (before.summary(), shared(before)) != (state.summary(), shared(&state)) {
+        if before.head == state.head && *before != state {
             self.complaints.push(format!("a reloaded session differs:\n  live {before:?}\n  read {state:?}"));
         }
         self.machine = machine(self.seed, self.lives, state);
+    }
+
+    fn stored_and_loaded(&mut self, state: State) -> State {
+        match state.store().and_then(|stored| State::load(&stored)) {
+            Ok(loaded) if loaded == state => loaded,
+            loaded => {
+                self.complaints.push(format!("a stored state differs:\n  stored {state:?}\n  loaded {loaded:?}"));
+                state
+            }
+        }
     }
 
     /// Ends the schedule as a daemon ends: politely, with an agent that may not be.
@@ -354,7 +404,8 @@ impl<L: SimulatedLog> World<L> {
 
     fn verify(&mut self) -> Vec<String> {
         let mut broken = std::mem::take(&mut self.complaints);
-        let log: Vec<Envelope> = self.log.read().iter().filter_map(|record| record.decode().ok()).collect();
+        let log: Vec<Envelope> =
+            self.log.read().iter().filter_map(|record| Envelope::decode(&record.json).ok()).collect();
         broken.extend(laws::check(&log, Ending::AtRest).iter().map(ToString::to_string));
         if !self.machine.can_leave() {
             broken.push(format!("the session never came to rest: {:?}", self.machine));

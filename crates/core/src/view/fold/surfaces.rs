@@ -1,146 +1,245 @@
-//! What stands beside the conversation: the session itself, components, artifacts, plans, notes.
+//! What stands beside the conversation: the session itself, components, shared state, artifacts, plans, notes.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Fields, Fold, Key, Op, block, fields, is};
-use crate::event::{ComponentUpdate, Envelope, Event, SteerState, Surface};
-use crate::id::TurnId;
-use crate::view::tree::Node;
+use super::{Key, Step, tell};
+use crate::event::{
+    ArtifactUpdated, ArtifactVersion, CompactionEnd, CompactionStart, ComponentUpdate, DiffUpdated, Forked,
+    PlanUpdated, SessionReady, SessionUpdated, StateDelta, Status, Steer, SteerState, StepStatus, Surface, Unknown,
+};
+use crate::id::SessionId;
+use crate::shared;
+use crate::view::block::{
+    ArtifactBlock, CompactionBlock, CompactionStatus, ComponentBlock, DiffBlock, ImageBlock, NoteBlock, NoteLevel,
+    PlanBlock, UnknownBlock,
+};
+use crate::view::nodes::{Component, CurrentActivity, PendingSteer, Plan, PlanStep, PlanStepStatus};
 
-impl Fold {
-    pub(super) fn session_fact(&mut self, envelope: &Envelope) {
-        match &envelope.event {
-            Event::SessionReady(ready) => {
-                // All that it says of the session; why it was not resumed is said once, below.
-                for (name, value) in Fields::of(ready).known().into_iter().filter(|(name, _)| name != "reason") {
-                    self.set_session(&name, value);
-                }
-                self.set_session("ended", Value::Null);
-                if ready.resumed == Some(false) {
-                    let reason = ready.reason.as_deref().unwrap_or("it did not say why");
-                    self.note(envelope, "warning", &format!("The agent does not remember this conversation: {reason}"));
-                }
-            }
-            Event::SessionUpdated(updated) => {
-                if let Some(title) = &updated.title {
-                    self.set_session("title", json!(title));
-                }
-                if let Some(archived) = updated.archived {
-                    self.set_session("archived", json!(archived));
-                }
-            }
-            Event::ModeChanged(changed) => self.set_session("mode", json!(changed.mode)),
-            Event::ModelChanged(changed) => self.set_session("model", json!(changed.model)),
-            Event::SessionEnded(ended) => {
-                self.set_session("ended", json!(ended));
-                self.note(envelope, "info", "The session has ended");
-            }
-            Event::Forked(forked) => self.note(envelope, "info", &format!("Forked from {}", forked.from_session)),
-            Event::Rollback(rollback) => self.rollback(&rollback.turn_ids),
-            Event::QueueChanged(changed) => self.set_root("queue", json!(changed.queue)),
-            Event::Steer(steer) if steer.state == SteerState::Accepted => {
-                self.name_after(steer.content.as_deref().unwrap_or_default());
-                let steer = json!({ "message_id": steer.message_id, "content": steer.content });
-                self.set_list("steers", |list| list.push(steer));
-            }
-            Event::Steer(steer) => {
-                self.set_list("steers", |list| {
-                    list.retain(|known| !is(known, "message_id", steer.message_id.as_str()));
-                });
-            }
-            Event::EvidenceChanged(evidence) => {
-                self.note(envelope, "info", &format!("{}: {}", evidence.title, evidence.status));
-            }
-            Event::AgentUnparsed(unparsed) => {
-                self.note(envelope, "warning", &format!("The agent said something unreadable: {}", unparsed.error));
-            }
-            Event::Unknown(unknown) => {
-                let data = serde_json::from_str::<Value>(unknown.data.get()).ok();
-                let fields = fields! { "type": unknown.kind, "data": data };
-                self.insert(envelope, |id| block::block(id, "unknown", envelope, fields));
-            }
-            _ => {}
+impl Step<'_> {
+    /// Takes all that it says of the session; why it was not resumed is said once, as a warning.
+    pub(super) fn session_ready(&mut self, ready: &SessionReady) {
+        self.session(|session| {
+            session.runtime = Some(ready.runtime.clone());
+            session.ended = None;
+            keep(&mut session.session_id, ready.session_id.as_ref());
+            keep(&mut session.provider_session_id, ready.provider_session_id.as_ref());
+            keep(&mut session.resumed, ready.resumed.as_ref());
+            keep(&mut session.title, ready.title.as_ref());
+            keep(&mut session.cwd, ready.cwd.as_ref());
+            keep(&mut session.model, ready.model.as_ref());
+            keep(&mut session.mode, ready.mode.as_ref());
+            keep(&mut session.version, ready.version.as_ref());
+            keep(&mut session.commands, ready.commands.as_ref());
+            keep(&mut session.models, ready.models.as_ref());
+        });
+        if ready.resumed == Some(false) {
+            let reason = ready.reason.as_deref().unwrap_or("it did not say why");
+            self.warn(&format!("The agent does not remember this conversation: {reason}"));
         }
     }
 
-    pub(super) fn rollback(&mut self, turn_ids: &[TurnId]) {
-        let of_turn = |node: &&Node| turn_ids.iter().any(|turn_id| node.text("turn_id") == turn_id.as_str());
-        let gone: Vec<String> = self.root.children.iter().filter(of_turn).map(|node| node.id.clone()).collect();
-        for id in gone {
-            self.change(Op::Remove { path: vec![id] });
+    pub(super) fn session_updated(&mut self, updated: &SessionUpdated) {
+        if updated.title.is_some() || updated.archived.is_some() {
+            self.session(|session| {
+                keep(&mut session.title, updated.title.as_ref());
+                keep(&mut session.archived, updated.archived.as_ref());
+            });
         }
     }
 
-    pub(super) fn component(&mut self, envelope: &Envelope, update: &ComponentUpdate) {
-        let key = Key::Component(update.component_id.clone());
-        let listed = self.root.fields.get("components").and_then(Value::as_array);
-        let known =
-            listed.and_then(|list| list.iter().find(|known| is(known, "component_id", &update.component_id))).cloned();
+    pub(super) fn status(&mut self, status: &Status) {
+        self.fold.view.activity = Some(CurrentActivity {
+            state: status.state,
+            label: status.label.clone(),
+            attempt: status.attempt,
+            detail: status.detail.clone(),
+            since: self.envelope.ts,
+        });
+        tell!(self, activity);
+    }
+
+    pub(super) fn steer(&mut self, steer: &Steer) {
+        if steer.state == SteerState::Accepted {
+            self.name_after(steer.content.as_deref().unwrap_or_default());
+            let (message_id, content) = (steer.message_id.clone(), steer.content.clone());
+            self.fold.view.steers.push(PendingSteer { message_id, content });
+        } else {
+            self.fold.view.steers.retain(|known| known.message_id != steer.message_id);
+        }
+        tell!(self, steers);
+    }
+
+    pub(super) fn component(&mut self, update: &ComponentUpdate) {
+        let components = &mut self.fold.view.components;
+        let known = components.iter_mut().find(|known| known.component_id == update.component_id);
         let mut props = update.props.clone();
         if let (true, Some(Value::Object(known)), Value::Object(new)) =
-            (update.merge, known.as_ref().map(|known| known.get("props").cloned().unwrap_or_default()), &update.props)
+            (update.merge, known.as_ref().map(|known| &known.props), &update.props)
         {
-            let mut merged = known;
+            let mut merged = known.clone();
             merged.extend(new.clone());
             props = Value::Object(merged);
         }
-        let component = json!({ "component_id": update.component_id, "name": update.name, "surface": update.surface, "props": props });
-        if self.places.contains_key(&key) {
-            self.set(&key, fields! { "name": update.name, "props": props });
-        } else if update.surface == Surface::Chat {
-            let fields = Fields::of(&component);
-            self.insert_as(envelope, key, |id| block::block(id, "component", envelope, fields));
+        let (component_id, name, surface) = (update.component_id.clone(), update.name.clone(), update.surface);
+        let component = Component { component_id, name, surface, props };
+        match known {
+            Some(known) => *known = component.clone(),
+            None => components.push(component.clone()),
         }
-        self.set_list("components", |list| {
-            match list.iter_mut().find(|known| is(known, "component_id", &update.component_id)) {
-                Some(known) => *known = component,
-                None => list.push(component),
-            }
+        tell!(self, components);
+        let key = Key::Component(component.component_id.clone());
+        if surface != Surface::Chat {
+            // One that has moved does not stay where it was.
+            self.remove(&key);
+        } else if self.fold.open.places.contains_key(&key) {
+            self.edit(&key, |block: &mut ComponentBlock| {
+                (block.name, block.props, block.surface) = (component.name, component.props, component.surface);
+            });
+        } else {
+            self.insert_as(key, |birth| {
+                let Component { component_id, name, surface, props } = component;
+                let (id, started_at, block) = (birth.id, birth.at, ComponentBlock::default());
+                ComponentBlock { id, started_at, component_id, name, surface, props, ..block }.into()
+            });
+        }
+    }
+
+    pub(super) fn component_removed(&mut self, component_id: &str) {
+        self.remove(&Key::Component(component_id.to_owned()));
+        self.fold.view.components.retain(|known| known.component_id != component_id);
+        tell!(self, components);
+    }
+
+    pub(super) fn shared_state(&mut self, state: Value) {
+        self.fold.view.state = Some(state).filter(|state| !state.is_null());
+        tell!(self, state);
+    }
+
+    pub(super) fn patched_state(&mut self, delta: &StateDelta) {
+        let state = self.fold.view.state.as_ref().unwrap_or(&Value::Null);
+        // A patch that does not fit changes nothing; the log keeps it.
+        if let Ok(state) = shared::patched(state, &delta.patch) {
+            self.shared_state(state);
+        }
+    }
+
+    pub(super) fn plan(&mut self, updated: &PlanUpdated) {
+        let status = |status: StepStatus| match status {
+            StepStatus::Pending => PlanStepStatus::Pending,
+            StepStatus::Running => PlanStepStatus::Running,
+            StepStatus::Done => PlanStepStatus::Done,
+        };
+        let steps = updated.steps.iter();
+        let steps: Vec<PlanStep> =
+            steps.map(|step| PlanStep { text: step.text.clone(), status: status(step.status) }).collect();
+        let explanation = updated.explanation.clone();
+        self.fold.view.plan = Some(Plan { steps: steps.clone(), explanation: explanation.clone() });
+        tell!(self, plan);
+        let message = self.agent_message();
+        let key = Key::Plan(message.clone());
+        if self.fold.open.places.contains_key(&key) {
+            return self.edit(&key, |block: &mut PlanBlock| (block.steps, block.explanation) = (steps, explanation));
+        }
+        let path = self.insert_in(vec![message], |birth| {
+            PlanBlock { id: birth.id, started_at: birth.at, steps, explanation, ..PlanBlock::default() }.into()
+        });
+        self.fold.open.places.insert(key, path);
+    }
+
+    pub(super) fn diff(&mut self, updated: &DiffUpdated) {
+        let message = self.agent_message();
+        let (key, files) = (Key::Diff(message.clone()), updated.files.clone());
+        if self.fold.open.places.contains_key(&key) {
+            return self.edit(&key, |block: &mut DiffBlock| block.files = files);
+        }
+        let path = self.insert_in(vec![message], |birth| {
+            DiffBlock { id: birth.id, started_at: birth.at, files, ..DiffBlock::default() }.into()
+        });
+        self.fold.open.places.insert(key, path);
+    }
+
+    pub(super) fn artifact_updated(&mut self, updated: &ArtifactUpdated) {
+        let key = Key::Artifact(updated.artifact_id.clone());
+        self.edit(&key, |block: &mut ArtifactBlock| {
+            block.title = updated.title.clone().unwrap_or_else(|| std::mem::take(&mut block.title));
+            keep(&mut block.content, updated.content.as_ref());
+            keep(&mut block.blob, updated.blob.as_ref());
+        });
+        self.edit(&key, |block: &mut ImageBlock| {
+            keep(&mut block.title, updated.title.as_ref());
+            keep(&mut block.content, updated.content.as_ref());
+            keep(&mut block.blob, updated.blob.as_ref());
         });
     }
 
-    pub(super) fn artifact(&mut self, envelope: &Envelope) {
-        match &envelope.event {
-            Event::ArtifactCreated(created) => {
-                let kind = if created.media_type.starts_with("image/") { "image" } else { "artifact" };
-                let mut fields = Fields::of(created);
-                fields.insert("version", json!(1));
-                self.insert_as(envelope, Key::Artifact(created.artifact_id.clone()), |id| {
-                    block::block(id, kind, envelope, fields)
-                });
-            }
-            Event::ArtifactUpdated(updated) => {
-                self.set(&Key::Artifact(updated.artifact_id.clone()), Fields::of(updated).known());
-            }
-            Event::ArtifactVersion(version) => {
-                self.set(&Key::Artifact(version.artifact_id.clone()), Fields::of(version));
-            }
-            Event::ArtifactRemoved(removed) => self.remove(&Key::Artifact(removed.artifact_id.clone())),
-            _ => {}
-        }
+    pub(super) fn artifact_version(&mut self, version: &ArtifactVersion) {
+        let key = Key::Artifact(version.artifact_id.clone());
+        let (number, label) = (Some(version.version), &version.label);
+        self.edit(&key, |block: &mut ArtifactBlock| {
+            block.version = number;
+            block.label.clone_from(label);
+        });
+        self.edit(&key, |block: &mut ImageBlock| {
+            block.version = number;
+            block.label.clone_from(label);
+        });
     }
 
-    pub(super) fn status(&mut self, envelope: &Envelope) {
-        let Event::Status(status) = &envelope.event else { return };
-        let mut activity = Fields::of(status);
-        activity.insert("since", json!(envelope.ts));
-        self.set_root("activity", json!(activity));
+    pub(super) fn compaction_started(&mut self, start: &CompactionStart) {
+        self.insert_as(Key::Compaction, |birth| {
+            let block = CompactionBlock::default();
+            CompactionBlock { id: birth.id, started_at: birth.at, trigger: start.trigger, ..block }.into()
+        });
     }
 
-    /// Something worth a line, that is neither the agent's words nor its work.
-    pub(super) fn note(&mut self, envelope: &Envelope, level: &str, label: &str) {
-        let fields = fields! { "level": level, "label": label };
-        self.insert(envelope, |id| block::block(id, "status", envelope, fields));
+    pub(super) fn compaction_ended(&mut self, end: &CompactionEnd) {
+        let at = self.envelope.ts;
+        self.edit(&Key::Compaction, |block: &mut CompactionBlock| {
+            block.status = if end.failed == Some(true) { CompactionStatus::Failed } else { CompactionStatus::Done };
+            block.removed = end.removed;
+            block.kept = end.kept;
+            block.tokens_before = end.tokens_before;
+            block.tokens_after = end.tokens_after;
+            block.reason = Some(end.reason);
+            block.failed = end.failed;
+            block.ended_at = Some(at);
+        });
+        self.fold.open.places.remove(&Key::Compaction);
     }
 
-    /// A block of which a message has one, that later ones replace.
-    pub(super) fn one_per_message(&mut self, envelope: &Envelope, kind: &'static str, fields: Fields) {
-        let message = self.agent_message(envelope);
-        let key = Key::Only(message.clone(), kind);
-        if self.places.contains_key(&key) {
-            return self.set(&key, fields);
-        }
-        let path = self.insert_in(vec![message], envelope, |id| block::block(id, kind, envelope, fields));
-        self.places.insert(key, path);
+    pub(super) fn forked(&mut self, forked: &Forked) {
+        let title = forked.from_title.as_deref().filter(|title| !title.is_empty()).unwrap_or("another session");
+        let from = Some(forked.from_session.clone());
+        self.line(NoteLevel::Info, format!("Forked from {title}"), from);
+    }
+
+    pub(super) fn note(&mut self, label: &str) {
+        self.line(NoteLevel::Info, label.to_owned(), None);
+    }
+
+    pub(super) fn warn(&mut self, label: &str) {
+        self.line(NoteLevel::Warning, label.to_owned(), None);
+    }
+
+    fn line(&mut self, level: NoteLevel, label: String, session_id: Option<SessionId>) {
+        self.insert(|birth| {
+            let (id, started_at, block) = (birth.id, birth.at, NoteBlock::default());
+            NoteBlock { id, started_at, level, label, session_id, ..block }.into()
+        });
+    }
+
+    pub(super) fn unknown(&mut self, unknown: &Unknown) {
+        let data = serde_json::from_str(unknown.data.get()).unwrap_or_default();
+        let event_type = unknown.kind.clone();
+        self.insert(|birth| {
+            UnknownBlock { id: birth.id, started_at: birth.at, event_type, data, ..UnknownBlock::default() }.into()
+        });
+    }
+}
+
+/// Takes a value that was told; what was not told stays.
+fn keep<T: Clone>(known: &mut Option<T>, told: Option<&T>) {
+    if told.is_some() {
+        *known = told.cloned();
     }
 }

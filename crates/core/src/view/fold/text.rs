@@ -1,123 +1,95 @@
-//! What the agent says and thinks, and what a message says in all.
+//! What the agent says and thinks.
 
-use super::{Fold, Key, Node, Op, Path, block, fields};
-use crate::event::{Delta, Envelope, Thinking};
+use super::{Key, Step};
+use crate::event::{Delta, Thinking};
+use crate::view::block::{TextBlock, ThinkingBlock};
+use crate::view::change::TextField;
+use crate::view::nodes::{Message, Role};
 
-impl Fold {
-    pub(super) fn delta(&mut self, envelope: &Envelope, delta: &Delta) {
-        let key = Key::Text(envelope.turn_id.clone(), delta.block_id.to_string());
-        let path = if let Some(path) = self.places.get(&key).cloned() {
-            if !delta.text.is_empty() {
-                self.change(Op::Append { path: path.clone(), field: "text".to_owned(), text: delta.text.clone() });
-            }
+impl Step<'_> {
+    pub(super) fn delta(&mut self, delta: &Delta) {
+        let key = Key::Text(self.envelope.turn_id.clone(), delta.block_id.to_string());
+        let interrupted = delta.interrupted.then_some(true);
+        let Some(path) = self.place(&key) else {
+            self.insert_as(key.clone(), |birth| {
+                let (text, done) = (delta.text.clone(), delta.done);
+                TextBlock { id: birth.id, started_at: birth.at, text, done, interrupted, ..TextBlock::default() }.into()
+            });
             if delta.done {
-                self.change(Op::Set { path: path.clone(), fields: fields! { "done": true } });
+                self.closed(&key);
             }
-            path
-        } else {
-            let fields = fields! { "text": delta.text, "done": delta.done };
-            self.insert_as(envelope, key, |id| block::block(id, "text", envelope, fields))
+            return;
         };
-        if delta.interrupted {
-            self.change(Op::Set { path: path.clone(), fields: fields! { "interrupted": true } });
-        }
         if !delta.text.is_empty() {
-            self.content_grew(&path, &delta.text);
+            self.append(&path, TextField::Text, &delta.text, |block: &mut TextBlock| &mut block.text);
+        }
+        if delta.done {
+            self.set_at(&path, "done", true, |block: &mut TextBlock, done| block.done = done);
+        }
+        if interrupted.is_some() {
+            self.set_at(&path, "interrupted", interrupted, |block: &mut TextBlock, cut| block.interrupted = cut);
+        }
+        if delta.done {
+            self.closed(&key);
         }
     }
 
-    /// Keeps `content` what [`content_of`] says, with as little said as possible.
-    pub(super) fn content_grew(&mut self, path: &Path, text: &str) {
-        let [message_id, block_id] = path.as_slice() else { return };
-        let Some(message) = self.root.find(std::slice::from_ref(message_id)) else { return };
-        let with_text = |node: &&Node| node.text("kind") == "text" && !node.text("text").is_empty();
-        let last = message.children.iter().rfind(with_text);
-        let is_last = last.is_some_and(|node| node.id == *block_id);
-        let before = message.text("content");
-        let begins = last.is_some_and(|node| node.text("text") == text);
-        let glue = if begins && !before.is_empty() { glue(message, block_id, before) } else { "" };
-        let op = if is_last {
-            Op::Append { path: vec![message_id.clone()], field: "content".to_owned(), text: format!("{glue}{text}") }
-        } else {
-            let content = content_of(message);
-            Op::Set { path: vec![message_id.clone()], fields: fields! { "content": content } }
-        };
-        self.change(op);
-    }
-
-    pub(super) fn thinking(&mut self, envelope: &Envelope, thinking: &Thinking) {
-        let key = Key::Text(envelope.turn_id.clone(), thinking.block_id.to_string());
+    pub(super) fn thinking(&mut self, thinking: &Thinking) {
+        let key = Key::Text(self.envelope.turn_id.clone(), thinking.block_id.to_string());
         let done = thinking.done == Some(true);
-        let Some(path) = self.places.get(&key).cloned() else {
-            if done && thinking.text.is_empty() {
-                return;
+        let ended_at = done.then_some(self.envelope.ts);
+        let interrupted = (done && thinking.interrupted).then_some(true);
+        let Some(path) = self.place(&key) else {
+            if !(done && thinking.text.is_empty()) {
+                self.insert_as(key.clone(), |birth| {
+                    let (id, started_at, text) = (birth.id, birth.at, thinking.text.clone());
+                    let block = ThinkingBlock::default();
+                    ThinkingBlock { id, started_at, ended_at, text, done, interrupted, ..block }.into()
+                });
+                if done {
+                    self.closed(&key);
+                }
             }
-            let fields = fields! { "text": thinking.text, "done": done, "ended_at": done.then_some(envelope.ts) };
-            self.insert_as(envelope, key, |id| block::block(id, "thinking", envelope, fields));
             return;
         };
         if !thinking.text.is_empty() {
-            self.change(Op::Append { path: path.clone(), field: "text".to_owned(), text: thinking.text.clone() });
+            self.append(&path, TextField::Text, &thinking.text, |block: &mut ThinkingBlock| &mut block.text);
+        }
+        if !done {
+            return;
         }
         // That something is thought is worth showing while it lasts; afterwards only what was thought is.
-        if done && self.root.find(&path).is_some_and(|block| block.text("text").is_empty()) {
+        if self.block_of(&key).is_some_and(|block: &ThinkingBlock| block.text.is_empty()) {
             return self.remove(&key);
         }
-        if done {
-            let mut fields = fields! { "done": true, "ended_at": envelope.ts };
-            if thinking.interrupted {
-                fields.insert("interrupted", true.into());
-            }
-            self.change(Op::Set { path, fields });
-        }
+        self.edit_at(&path, |block: &mut ThinkingBlock| {
+            block.done = true;
+            block.ended_at = ended_at;
+            block.interrupted = interrupted;
+        });
+        self.closed(&key);
     }
 
-    pub(super) fn retracted(&mut self, envelope: &Envelope, block_id: &str) {
-        let key = Key::Text(envelope.turn_id.clone(), block_id.to_owned());
-        let Some(path) = self.places.get(&key).cloned() else { return };
-        self.remove(&key);
-        if let Some(message) = path.first().and_then(|id| self.root.find(std::slice::from_ref(id))) {
-            let content = content_of(message);
-            if content != message.text("content") {
-                let path = vec![message.id.clone()];
-                self.change(Op::Set { path, fields: fields! { "content": content } });
-            }
-        }
+    pub(super) fn retracted(&mut self, block_id: &str) {
+        self.remove(&Key::Text(self.envelope.turn_id.clone(), block_id.to_owned()));
     }
 
     /// Text that was said only at the end. What was streamed is not said again.
-    pub(super) fn final_text(&mut self, envelope: &Envelope, text: &str) {
-        let id = self.agent_message(envelope);
-        let turn_id = self.turn.clone().map(|turn_id| turn_id.to_string()).unwrap_or_default();
+    pub(super) fn final_text(&mut self, text: &str) {
+        let id = self.agent_message();
+        let turn = self.fold.open.turn.as_ref();
         // What belongs to the turn stands at the end, with notes in between that belong to none.
-        let of_turn = |message: &&Node| message.text("turn_id") == turn_id || message.text("role") == "system";
-        let said = self.root.children.iter().rev().take_while(of_turn).any(|message| {
-            message.text("turn_id") == turn_id && message.text("role") == "agent" && !message.text("content").is_empty()
-        });
+        let of_turn = |message: &&Message| message.turn_id.as_ref() == turn || message.role == Role::System;
+        let speaks = |message: &Message| {
+            let mut texts = message.blocks.iter().filter_map(|block| block.said());
+            message.turn_id.as_ref() == turn && message.role == Role::Agent && texts.any(|text| !text.is_empty())
+        };
+        let said = self.fold.view.messages.iter().rev().take_while(of_turn).any(speaks);
         if !said && !text.is_empty() {
-            let fields = fields! { "text": text, "done": true };
-            let path = self.insert_in(vec![id], envelope, |id| block::block(id, "text", envelope, fields));
-            self.content_grew(&path, text);
+            self.insert_in(vec![id], |birth| {
+                let text = text.to_owned();
+                TextBlock { id: birth.id, started_at: birth.at, text, done: true, ..TextBlock::default() }.into()
+            });
         }
     }
-}
-
-/// What a message says: its text blocks, with a blank line where something else stood between them.
-pub(super) fn content_of(message: &Node) -> String {
-    let mut content = String::new();
-    for block in message.children.iter().filter(|block| block.text("kind") == "text" && !block.text("text").is_empty())
-    {
-        if !content.is_empty() {
-            content.push_str(glue(message, &block.id, &content));
-        }
-        content.push_str(block.text("text"));
-    }
-    content
-}
-
-/// What stands between what was said before and a text block.
-fn glue(message: &Node, block_id: &str, before: &str) -> &'static str {
-    let at = message.children.iter().position(|block| block.id == block_id).unwrap_or(0);
-    let follows_text = at > 0 && message.children.get(at - 1).is_some_and(|block| block.text("kind") == "text");
-    if follows_text || before.ends_with('\n') { "" } else { "\n\n" }
 }

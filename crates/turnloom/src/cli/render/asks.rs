@@ -8,9 +8,13 @@ use turnloom_core::event::{
 };
 use turnloom_core::id::SubagentId;
 
-use super::style::Ink;
-use super::text::{clean, cut, one_line, width};
+use super::prose::Prose;
+use super::style::{Color, Ink, Look, Medium};
+use super::text::{char_width, clean, cut, one_line, width};
 use super::{Channel, Renderer, Section};
+
+/// Tools that ask for nothing but approval of a plan.
+const APPROVALS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Renderer {
     pub(super) fn permission(&mut self, by: Option<&SubagentId>, request: &PermissionRequest) {
@@ -20,8 +24,7 @@ impl Renderer {
         match command {
             Some(command) if lines.iter().any(|(_, title)| title.contains(command)) => {}
             Some(command) => lines.extend(clean(command).lines().map(|line| (Ink::Plain, format!("$ {line}")))),
-            None if request.tool_input.is_null() => {}
-            None => lines.push((Ink::Plain, one_line(&request.tool_input.to_string()))),
+            None => lines.extend(self.input(by, request)),
         }
         let mut rules = 0;
         for option in &request.options {
@@ -39,7 +42,31 @@ impl Renderer {
         self.frame(by, "Permission", &lines);
     }
 
+    /// What is asked about, where it is no command: a plan as a document, anything else by its fields.
+    fn input(
+        &self,
+        by: Option<&SubagentId>,
+        PermissionRequest { tool_name, tool_input, .. }: &PermissionRequest,
+    ) -> Vec<(Ink, String)> {
+        let plan = tool_input.get("plan").and_then(Value::as_str);
+        if let Some(plan) = plan.filter(|_| APPROVALS.contains(&tool_name.as_str())) {
+            return document(plan, self.room(by).saturating_sub(2));
+        }
+        match tool_input {
+            Value::Null => Vec::new(),
+            Value::Object(fields) => fields
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (Ink::Plain, format!("{}: {}", one_line(name), in_words(value))))
+                .collect(),
+            _ => vec![(Ink::Plain, in_words(tool_input))],
+        }
+    }
+
     pub(super) fn permission_resolved(&mut self, by: Option<&SubagentId>, resolved: &PermissionResolved) {
+        if resolved.why_unanswered().is_some() {
+            return self.unanswered(by, resolved.reason.as_deref());
+        }
         let (ink, mark, what) = match (resolved.allowed, resolved.reply) {
             (true, PermissionReply::Always) => (Ink::Green, "✓", "Always allowed"),
             (true, _) => (Ink::Green, "✓", "Allowed"),
@@ -82,6 +109,7 @@ impl Renderer {
                 let what = format!("Answered {}", answers.join("; "));
                 self.settled(by, Ink::Green, "✓", &what, &resolved.by, resolved.reason.as_deref());
             }
+            _ if resolved.why_unanswered().is_some() => self.unanswered(by, resolved.reason.as_deref()),
             _ => self.settled(by, Ink::Yellow, "⊘", "Not answered", &resolved.by, resolved.reason.as_deref()),
         }
     }
@@ -99,6 +127,7 @@ impl Renderer {
                 let what = format!("Given {}", one_line(&value.to_string()));
                 self.settled(by, Ink::Green, "✓", &what, &resolved.by, resolved.reason.as_deref());
             }
+            None if resolved.why_unanswered().is_some() => self.unanswered(by, resolved.reason.as_deref()),
             None => self.settled(by, Ink::Yellow, "⊘", "Not given", &resolved.by, resolved.reason.as_deref()),
         }
     }
@@ -126,12 +155,54 @@ impl Renderer {
 
     /// How an ask ended, right under its frame.
     fn settled(&mut self, by: Option<&SubagentId>, ink: Ink, mark: &str, what: &str, who: &str, reason: Option<&str>) {
+        let reason = reason.map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+        self.settle(by, ink, mark, &format!("{what} by {}{reason}", one_line(who)));
+    }
+
+    /// Nobody decided.
+    fn unanswered(&mut self, by: Option<&SubagentId>, reason: Option<&str>) {
+        let reason = reason.map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+        self.settle(by, Ink::Yellow, "⊘", &format!("Nobody answered{reason}"));
+    }
+
+    fn settle(&mut self, by: Option<&SubagentId>, ink: Ink, mark: &str, words: &str) {
         self.close();
         if self.last == Section::Box {
             self.last = Section::Lines;
         }
         self.doing = None;
-        let reason = reason.map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
-        self.note(by, ink, mark, &format!("{what} by {}{reason}", one_line(who)));
+        self.note(by, ink, mark, words);
     }
+}
+
+/// A value in one line, text as it is.
+fn in_words(value: &Value) -> String {
+    value.as_str().map_or_else(|| one_line(&value.to_string()), one_line)
+}
+
+/// A text that is to be read, with all of it in sight: broken at words, and where that is not done (code, tables) anywhere.
+fn document(text: &str, room: usize) -> Vec<(Ink, String)> {
+    let look = Look { color: Color::Off, medium: Medium::Screen, width: room + 1 };
+    let mut prose = Prose::new(look, Ink::Plain, "", 0);
+    let mut shown = prose.push(text.trim());
+    shown.push_str(&prose.end());
+    let ink = |line: &str| if line.starts_with('#') { Ink::Bold } else { Ink::Plain };
+    shown.lines().flat_map(|line| fitting(line, room).into_iter().map(move |part| (ink(line), part))).collect()
+}
+
+/// A line in as many parts as it takes.
+fn fitting(line: &str, room: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut used = 0;
+    for c in line.chars() {
+        if used > 0 && used + char_width(c) > room {
+            parts.push(String::new());
+            used = 0;
+        }
+        used += char_width(c);
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+    }
+    parts
 }

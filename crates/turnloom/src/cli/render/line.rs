@@ -29,7 +29,6 @@ pub fn line(envelope: &Envelope, look: Look) -> String {
     line.trim_end().to_owned()
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "most types have no colour of their own")]
 fn ink(event: &Event) -> Ink {
     match event {
         Event::UserMessage(_) | Event::Steer(_) => Ink::Cyan,
@@ -42,7 +41,6 @@ fn ink(event: &Event) -> Ink {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the members of a payload say enough for most types")]
 fn summary(event: &Event) -> String {
     match event {
         Event::UserMessage(message) => parts(&message.content),

@@ -173,6 +173,7 @@ impl Renderer {
             Event::Interrupt(request) => self.interrupt(by, request),
             Event::InterruptResolved(resolved) => self.interrupt_resolved(by, resolved),
             Event::SubagentStarted(started) => self.subagent_started(started),
+            Event::SubagentUpdated(updated) => self.subagent_updated(updated),
             Event::SubagentEnded(ended) => self.subagent_ended(ended),
             Event::BackgroundStarted(started) => self.background_started(by, started),
             Event::BackgroundEnded(ended) => self.background_ended(by, ended),

@@ -281,3 +281,21 @@ fn one_line_per_event() {
     assert!(lines.iter().all(|line| width(line) <= 80 && !line.contains(char::is_control)));
     insta::assert_snapshot!(lines.join("\n"));
 }
+
+#[test]
+fn a_plan_is_a_document_and_other_inputs_stand_by_their_fields() {
+    let ask = |tool: &str, input| PermissionRequest { tool_name: tool.to_owned(), tool_input: input, ..permission() };
+    let plan = format!(
+        "# Weave the border\n\n1. **Measure** the warp, {}\n\n| side | {} |\n",
+        "and again ".repeat(8),
+        "threads ".repeat(12)
+    );
+    let settings = json!({ "runtime": "mock", "cwd": "/home/user/loom", "mode": null, "settings": { "pace_ms": 1 } });
+    let shown = Script::turn()
+        .then(ask("ExitPlanMode", json!({ "plan": plan })))
+        .then(ask("Run an imported session", settings))
+        .show(SCREEN);
+    let whole = shown.replace("\n  │ ", "");
+    assert_eq!((whole.matches("again").count(), whole.matches("threads").count()), (8, 12), "{shown}");
+    insta::assert_snapshot!(shown);
+}

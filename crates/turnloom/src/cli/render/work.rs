@@ -5,7 +5,7 @@ use std::mem;
 use serde_json::Value;
 use turnloom_core::event::{
     ArtifactCreated, ArtifactVersion, BackgroundEnded, BackgroundStarted, CompactionEnd, ComponentUpdate, DiffUpdated,
-    FileChange, PlanStep, PlanUpdated, StepStatus, SubagentEnded, SubagentStarted, WorkStatus,
+    FileChange, PlanStep, PlanUpdated, StepStatus, SubagentEnded, SubagentStarted, SubagentUpdated, WorkStatus,
 };
 use turnloom_core::id::SubagentId;
 
@@ -36,6 +36,13 @@ impl Renderer {
         let depth = self.depth(parent) + 1;
         self.subagents.insert(started.subagent_id.clone(), Subagent { name, depth });
         self.delegated.extend(started.parent_tool_use_id.clone());
+    }
+
+    pub(super) fn subagent_updated(&mut self, updated: &SubagentUpdated) {
+        let name = self.subagents.get(&updated.subagent_id).map(|subagent| subagent.name.clone());
+        if let (Some(name), Some(true)) = (name, updated.background) {
+            self.note(Some(&updated.subagent_id), Ink::Dim, "◆", &format!("{name} goes on in the background"));
+        }
     }
 
     pub(super) fn subagent_ended(&mut self, ended: &SubagentEnded) {

@@ -9,23 +9,23 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use turnloom_core::command::{Command, Refusal, Reply, Wish};
-use turnloom_core::dialect::ag_ui::{AgUi, RunInput, StateCopy};
-use turnloom_core::id::Seq;
+use turnloom_core::command::{ClientCommand, Command, Refusal};
+use turnloom_core::dialect::ag_ui::{AgUi, Reader, RunInput, StateCopy, StateVersions};
+use turnloom_core::dialect::{Frames, Projection as _};
+use turnloom_core::shared::SharedState;
 
 use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
+use super::history::Reading;
 use super::{
-    DEFAULT_RUNTIME, New, PAGE, Telling, WhenLeft, Wire, answer, find_or_create, json_body, offer, say, session_named,
-    stop,
+    DEFAULT_RUNTIME, New, answer, find, find_or_create, follow, json_body, offer, say, session_named, stop,
+    stop_on_disconnect,
 };
-use crate::log::{ReadRange, SessionRow};
+use crate::log::SessionRow;
+use crate::reader::{self, Frame, Ids, Place};
 use crate::runtime::Runtime;
 use crate::session;
-
-/// Frames end with a blank line and nothing else; a marker at the end would be an error in these clients.
-const WIRE: Wire = Wire::Sse { last: "" };
 
 /// The agent that a `CopilotKit` front end asks for when it asks for none.
 const DEFAULT_AGENT: &str = "default";
@@ -51,14 +51,20 @@ pub(in super::super) struct RunBody {
     thread_id: String,
     run_id: String,
     /// The client's history; its end says what is wanted.
+    #[schemars(default)]
     messages: Vec<Value>,
     /// The client's copy of the shared state: what it changed is taken.
+    #[schemars(default)]
     state: Value,
     /// Tools that the client runs, until the next run.
+    #[schemars(default)]
     tools: Vec<Value>,
+    #[schemars(default)]
     context: Vec<Value>,
+    #[schemars(default)]
     forwarded_props: Value,
     /// Answers to interrupts.
+    #[schemars(default)]
     resume: Vec<Value>,
     protocol_version: Option<String>,
 }
@@ -79,9 +85,18 @@ pub(in super::super) async fn run(
 ) -> Result<Response, Problem> {
     let input = RunInput::read(&json_body(body)?).map_err(Problem::invalid)?;
     let new = New { runtime: query.runtime, params: Map::new() };
-    let when_left = WhenLeft::of(query.cancel_on_disconnect, &by);
-    let telling = begin(&app, &path.session, input, new, Purpose::Run(query.busy), &by).await?;
-    Ok(telling.when_left(when_left).response(&[]))
+    begin(&app, &path.session, input, new, (Purpose::Run(query.busy), query.cancel_on_disconnect), &by).await
+}
+
+pub(in super::super) async fn messages(
+    State(app): State<App>,
+    Path(path): Path<SessionPath>,
+) -> Result<Response, Problem> {
+    let id = session_named(&path.session);
+    let Some(row) = find(&app, &id).await? else { return Ok(Json(json!([])).into_response()) };
+    let reading = Reading::begin(&app).await;
+    let messages = app.reader.folds().ask(&row, AgUi::history).await?;
+    Ok(reading.answer(&messages))
 }
 
 /// What a request is for.
@@ -93,30 +108,53 @@ enum Purpose {
     Connect,
 }
 
+/// Does what a run wants, and tells it.
 async fn begin(
     app: &App,
     session: &str,
     input: RunInput,
     new: New,
-    purpose: Purpose,
+    (purpose, cancels): (Purpose, bool),
     by: &str,
-) -> Result<Telling<AgUi>, Problem> {
+) -> Result<Response, Problem> {
     let id = session_named(session);
-    let mut row = find_or_create(app, &id, new).await?;
-    let mut wanted = None;
-    if let Purpose::Run(busy) = purpose {
-        let said = input.said().map_err(Problem::invalid)?;
+    let said = match purpose {
+        Purpose::Run(busy) => input.said().map_err(Problem::invalid)?.map(|message| (message, busy)),
+        Purpose::Connect => None,
+    };
+    let mut row = match find(app, &id).await? {
+        Some(row) => row,
+        None if said.is_some() => find_or_create(app, &id, new).await?,
+        // Who only looks makes nothing.
+        None => {
+            let runtime = new.runtime.as_deref().unwrap_or(DEFAULT_RUNTIME);
+            if app.sessions.runtimes().get(runtime).is_none() {
+                let detail = format!("there is no runtime {runtime:?}; `GET /api/agents` lists what there is");
+                return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_runtime", detail));
+            }
+            let (mut run, mut frames) = (AgUi::new(input, None), Frames::default());
+            run.caught_up(&mut frames);
+            return Ok(reader::sse(Some(Frame::Projected(frames)), "", ""));
+        }
+    };
+    if let Purpose::Run(_) = purpose {
+        // First of all, so that nothing is done of a run that is wrong.
+        let answers = input.answers(&row.summary.asks).map_err(Problem::invalid)?;
         offer(app, &row, input.offered.as_deref(), by).await?;
         take_state(app, &row, &input, by).await?;
-        answer(app, &id, input.answers(&row.summary.asks), by).await?;
+        answer(app, &id, answers, by).await?;
         row = app.sessions.row(&id).await?;
-        if let Some(message) = said {
-            let receipt;
-            (receipt, row) = say(app, &row, message, busy, by).await?;
-            wanted = Some(receipt.message_id);
-        }
     }
-    Telling::of(app, &row, AgUi::new(input, wanted), WIRE)
+    let (mut wanted, mut before) = (None, row.head);
+    if let Some((message, busy)) = said {
+        let accepted = say(app, &row, message, busy, by).await?;
+        (wanted, before, row) = (Some(accepted.receipt.message_id), accepted.before, accepted.row);
+    }
+    let reader = Reader { run: input.clone(), wanted };
+    let fits = |place: &Place<AgUi>| place.seq <= before && place.fold.is_past_of(&input);
+    let stream = follow(app, &row, reader, Ids::None, before, fits).await?;
+    // Frames end with a blank line and nothing else; a marker at the end would be an error in these clients.
+    Ok(reader::sse(stream.on_disconnect(stop_on_disconnect(app, &row, cancels, by)), "", ""))
 }
 
 /// Makes the client's changes to its copy of the shared state changes of the session's. One that does not fit any more is lost: the run begins with
@@ -125,22 +163,15 @@ async fn take_state(app: &App, row: &SessionRow, input: &RunInput, by: &str) -> 
     let (id, nothing) = (&row.id, json!({}));
     // Most have none, and are spared the way to the session.
     let copy = StateCopy::of(input).filter(|copy| row.summary.shares_state || !copy.is(&nothing));
-    let Some(mut copy) = copy else { return Ok(()) };
-    let patch = |patch: Value| Command { by: by.to_owned(), wish: Wish::PatchState { patch } };
-    let now = app.sessions.wish(id, patch(json!([]))).await?;
-    if matches!(&now, Reply::State { state, .. } if copy.is(state)) {
+    let Some(copy) = copy else { return Ok(()) };
+    let patch = |patch: Value| ClientCommand { by: by.to_owned(), command: Command::PatchState { patch } };
+    if app.reader.folds().ask(row, |shared: &SharedState| copy.is(&shared.document())).await? {
         return Ok(());
     }
-    let mut after = Seq::ZERO;
-    loop {
-        let page = app.sessions.log().read(id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        let matters = page.iter().filter(|record| StateCopy::KINDS.contains(&record.kind()));
-        matters.filter_map(|record| record.decode().ok()).for_each(|envelope| copy.step(&envelope));
-    }
-    let Some(change) = copy.change() else { return Ok(()) };
-    match app.sessions.wish(id, patch(change)).await {
+    let newest = app.sessions.row(id).await?;
+    let change = app.reader.folds().ask(&newest, |versions: &StateVersions| copy.change(versions)).await?;
+    let Some(change) = change else { return Ok(()) };
+    match app.sessions.execute(id, patch(change)).await {
         Ok(_) | Err(session::Error::Refused(Refusal::Patch(_) | Refusal::Archived)) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -207,7 +238,7 @@ async fn agent(app: &App, agent: &str, body: &Value, purpose: Purpose, by: &str)
     }
     let new = New { runtime: Some(runtime.to_owned()), params: Map::new() };
     let thread = input.thread_id.clone();
-    Ok(begin(app, &thread, input, new, purpose, by).await?.response(&[]))
+    begin(app, &thread, input, new, (purpose, false), by).await
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

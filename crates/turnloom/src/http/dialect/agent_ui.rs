@@ -2,6 +2,7 @@
 //! names the one that fits.
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -10,9 +11,8 @@ use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnloom_core::dialect::agent_ui::{AgentUi, PREVIEW_BYTES, artifact_address};
+use turnloom_core::dialect::agent_ui::{AgentUi, Artifact, Artifacts, Findings, PREVIEW_BYTES, artifact_address};
 use turnloom_core::dialect::{Dialect as _, Frames};
-use turnloom_core::event::Event;
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::SessionStatus;
 use turnloom_core::view::Window;
@@ -20,14 +20,15 @@ use turnloom_core::view::Window;
 use super::super::App;
 use super::super::events::cursor;
 use super::super::extract::{Query, Session};
+use super::super::pieces::{first_of_blob, rest_of_blob};
 use super::super::problem::Problem;
 use super::super::sessions::page_size;
+use super::super::shapes::dialects as shapes;
 use super::super::table::{Route, get};
-use super::{Telling, Wire};
-use crate::log::{BlobRange, ReadRange, SessionQuery, SessionRow};
-
-/// How much of a log is read at a time.
-const PAGE: usize = 4_096;
+use super::follow_after;
+use super::history::Reading;
+use crate::log::{BlobRange, SessionQuery, SessionRow};
+use crate::reader::{self, Ids};
 
 /// Facts in a page of the timeline, messages in a window, sessions in a list, unless asked for another number.
 const TIMELINE: usize = 200;
@@ -36,16 +37,12 @@ const LIST: usize = 50;
 const MAX: usize = 500;
 
 pub(in super::super) fn routes() -> Vec<Route> {
-    const JSON: &str = "application/json";
     vec![
         get("/agent-ui/sessions", "Sessions in brief: the standard's listSummary (Agent UI)", list)
             .query::<ListQuery>()
-            .answers_as(200, "A page of them", JSON),
-        get("/agent-ui/sessions/{id}", "One session in brief: sessionSnapshot (Agent UI)", snapshot).answers_as(
-            200,
-            "It, with what waits for a person",
-            JSON,
-        ),
+            .answers::<shapes::AgentUiSessions>(200, "A page of them"),
+        get("/agent-ui/sessions/{id}", "One session in brief: sessionSnapshot (Agent UI)", snapshot)
+            .answers::<shapes::AgentUiSnapshot>(200, "It, with what waits for a person"),
         get("/agent-ui/sessions/{id}/events", "Follow a session as Agent UI events", events)
             .query::<FollowQuery>()
             .answers_as(200, "Every event after a position, and then whatever comes", "text/event-stream"),
@@ -55,33 +52,30 @@ pub(in super::super) fn routes() -> Vec<Route> {
             window,
         )
         .query::<WindowQuery>()
-        .answers_as(200, "`messages.snapshot` with its bounds", JSON),
+        .answers::<shapes::AgentUiWindow>(200, "`messages.snapshot` with its bounds"),
         get("/agent-ui/sessions/{id}/timeline", "A page of events: timelinePage (Agent UI)", timeline)
             .query::<TimelineQuery>()
-            .answers_as(200, "Events, and where the next page begins", JSON),
+            .answers::<shapes::AgentUiTimeline>(200, "Events, and where the next page begins"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}",
             "What an artifact is: artifactPreview (Agent UI)",
             artifact,
         )
-        .answers_as(200, "Its facts and its beginning", JSON),
+        .answers::<shapes::AgentUiArtifact>(200, "Its facts and its beginning"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}/content",
             "An artifact: artifactContent (Agent UI)",
             content,
         )
-        .answers_as(200, "All of it", "application/octet-stream"),
-        get("/agent-ui/sessions/{id}/evidence", "What was found: evidenceJob (Agent UI)", evidence).answers_as(
-            200,
-            "The newest state of each piece",
-            JSON,
-        ),
+        .answers_bytes(200, "All of it", "application/octet-stream"),
+        get("/agent-ui/sessions/{id}/evidence", "What was found: evidenceJob (Agent UI)", evidence)
+            .answers::<shapes::AgentUiEvidence>(200, "The newest state of each piece"),
         get(
             "/agent-ui/sessions/{id}/diagnostics",
             "What went wrong, and what was used: diagnostics (Agent UI)",
             diagnostics,
         )
-        .answers_as(200, "Diagnostics and metrics", JSON),
+        .answers::<shapes::AgentUiDiagnostics>(200, "Diagnostics and metrics"),
     ]
 }
 
@@ -105,7 +99,8 @@ async fn events(
         let detail = format!("the cursor {after} is after the head {}; read again from what you have", row.head);
         return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_cursor", detail));
     }
-    Ok(Telling::of(&app, &row, AgentUi::new(after), Wire::SseWithIds)?.response(&[]))
+    let stream = follow_after::<AgentUi>(&app, &row, after, Ids::Positions, after).await?;
+    Ok(reader::sse(stream, "", ""))
 }
 
 // ---- reads ----
@@ -114,7 +109,9 @@ async fn events(
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AgentUiListQuery")]
 struct ListQuery {
+    /// Sessions in a page.
     limit: Option<usize>,
+    /// The `nextCursor` of the page before.
     cursor: Option<String>,
 }
 
@@ -126,7 +123,7 @@ fn brief(row: &SessionRow) -> Value {
         SessionStatus::Running | SessionStatus::Stopping => "running",
         SessionStatus::Waiting => "needs_input",
         SessionStatus::Archived => "closed",
-        SessionStatus::Failed => "failed",
+        SessionStatus::Failed | SessionStatus::Damaged => "failed",
     };
     json!({
         "sessionId": row.id, "threadId": row.id, "title": summary.title, "runtimeStatus": status, "runId": summary.turn,
@@ -166,6 +163,7 @@ async fn snapshot(State(app): State<App>, Session(id): Session) -> Result<Json<V
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AgentUiWindowQuery")]
 struct WindowQuery {
+    /// How many messages.
     limit: Option<usize>,
     /// The id of the oldest message the client has.
     before: Option<String>,
@@ -178,12 +176,15 @@ async fn window(
 ) -> Result<Json<Value>, Problem> {
     let row = app.sessions.row(&id).await?;
     let limit = page_size(query.limit, WINDOW, MAX)?;
-    let view = app.views.of(&id);
-    view.catch_up(row.head).await?;
-    if let Some(before) = query.before.as_deref().filter(|before| !view.has_message(before)) {
+    let view = app.reader.views().of(&id);
+    if let Some(before) = query.before.as_deref()
+        && !view.has_message(row.head, before).await?
+    {
         return Err(Problem::invalid(format!("there is no message {before:?} in session {id}")));
     }
-    let mut shown = view.snapshot(&Window { messages: limit, before: query.before });
+    let window = Window { messages: limit, before: query.before, content: true };
+    // What the view itself has written is JSON.
+    let mut shown: Value = serde_json::from_slice(&view.snapshot(row.head, &window).await?).unwrap_or_default();
     let messages = shown.get_mut("messages").map(Value::take).unwrap_or_default();
     let older = shown.get("before").cloned().unwrap_or_default();
     let count = messages.as_array().map_or(0, Vec::len);
@@ -207,63 +208,45 @@ async fn timeline(
     State(app): State<App>,
     Session(id): Session,
     Query(query): Query<TimelineQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Response, Problem> {
     let limit = page_size(query.limit, TIMELINE, MAX)?;
     let after = query.cursor.unwrap_or(0);
     let upto = Seq(after.saturating_add(u64::try_from(limit).unwrap_or(u64::MAX)));
-    let (events, head) = told(&app, &id, Seq(after), upto, |_| true).await?;
+    let reading = Reading::begin(&app).await;
+    let (events, head) = told(&app, &id, Seq(after), upto).await?;
     let next = (head > upto).then_some(upto);
-    Ok(Json(json!({ "sessionId": id, "events": events, "nextCursor": next, "truncated": next.is_some() })))
+    let page = json!({ "sessionId": id, "events": events, "nextCursor": next, "truncated": next.is_some() });
+    Ok(reading.answer(&page))
 }
 
-async fn evidence(State(app): State<App>, Session(id): Session) -> Result<Json<Value>, Problem> {
-    let (events, head) = told(&app, &id, Seq::ZERO, Seq(u64::MAX), |kind| kind == "evidence.changed").await?;
-    Ok(Json(json!({ "sessionId": id, "status": "ready", "sequence": head, "evidence": newest(events, "evidenceId") })))
+async fn evidence(State(app): State<App>, Session(id): Session) -> Result<Response, Problem> {
+    let reading = Reading::begin(&app).await;
+    let row = app.sessions.row(&id).await?;
+    let read = |found: &Findings| (found.evidence(), found.seq());
+    let (evidence, seq) = app.reader.folds().ask(&row, read).await?;
+    let sequence = seq.max(row.head);
+    Ok(reading.answer(&json!({ "sessionId": id, "status": "ready", "sequence": sequence, "evidence": evidence })))
 }
 
-async fn diagnostics(State(app): State<App>, Session(id): Session) -> Result<Json<Value>, Problem> {
-    let wanted = |kind: &str| matches!(kind, "diagnostic.changed" | "metric.changed" | "context.changed");
-    let (mut events, head) = told(&app, &id, Seq::ZERO, Seq(u64::MAX), wanted).await?;
-    let all = events.len();
-    events.drain(..all.saturating_sub(MAX));
-    Ok(Json(json!({ "sessionId": id, "sequence": head, "events": events, "truncated": all > MAX })))
+async fn diagnostics(State(app): State<App>, Session(id): Session) -> Result<Response, Problem> {
+    let reading = Reading::begin(&app).await;
+    let row = app.sessions.row(&id).await?;
+    let read = |found: &Findings| (found.diagnostics(), found.seq());
+    let ((events, truncated), seq) = app.reader.folds().ask(&row, read).await?;
+    let sequence = seq.max(row.head);
+    Ok(reading.answer(&json!({ "sessionId": id, "sequence": sequence, "events": events, "truncated": truncated })))
 }
 
-/// The events of these classes in a stretch of the log, and where the log ends.
-async fn told(
-    app: &App,
-    id: &SessionId,
-    after: Seq,
-    upto: Seq,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<(Vec<Value>, Seq), Problem> {
-    let head = app.sessions.row(id).await?.head;
-    let mut dialect = AgentUi::new(after);
-    let (mut frames, mut events) = (Frames::default(), Vec::new());
-    let mut seq = Seq::ZERO;
-    while seq < head.min(upto) {
-        let page = app.sessions.log().read(id, ReadRange::After { after: seq, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        seq = last.seq;
-        for record in page.iter().take_while(|record| record.seq <= upto) {
-            let Ok(envelope) = record.decode() else { continue };
-            dialect.step(&envelope, &mut frames);
-        }
-        let read = frames.iter().filter_map(|frame| serde_json::from_slice::<Value>(frame.body).ok());
-        events.extend(read.filter(|event| event.get("type").and_then(Value::as_str).is_some_and(&wanted)));
-        frames.clear();
-    }
-    Ok((events, head))
-}
-
-/// The newest event of each id, in order.
-fn newest(events: Vec<Value>, id: &str) -> Vec<Value> {
-    let mut kept: Vec<Value> = Vec::new();
-    for event in events {
-        kept.retain(|known| known.get(id) != event.get(id));
-        kept.push(event);
-    }
-    kept
+/// The events in a stretch of the log, and where the log ends.
+async fn told(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<Value>, Seq), Problem> {
+    let row = app.sessions.row(id).await?;
+    let folds = app.reader.folds();
+    let mut place = folds.place::<AgentUi>(&row, after, |place| place.seq <= after).await?;
+    place.fold.aim(after);
+    let mut frames = Frames::default();
+    folds.fold_on(&row, &mut place, upto, &mut frames, |_| false).await?;
+    let events = frames.iter().filter_map(|frame| serde_json::from_slice(frame.body).ok());
+    Ok((events.collect(), row.head))
 }
 
 // ---- artifacts ----
@@ -274,53 +257,12 @@ struct ArtifactPath {
     artifact_id: String,
 }
 
-#[derive(Debug, Default)]
-struct Artifact {
-    title: String,
-    media_type: String,
-    version: Option<u64>,
-    content: Option<String>,
-    blob: Option<turnloom_core::blob::BlobRef>,
-    seq: Seq,
-}
-
 async fn find_artifact(app: &App, path: &ArtifactPath) -> Result<(SessionRow, Artifact), Problem> {
     let unknown =
         |what: &str, id: &str| Problem::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} {id:?}"));
     let id = SessionId::parse(&path.id).map_err(|_| unknown("session", &path.id))?;
     let row = app.sessions.row(&id).await?;
-    let mut found: Option<Artifact> = None;
-    let mut after = Seq::ZERO;
-    while after < row.head {
-        let page = app.sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for record in page.iter().filter(|record| record.kind().starts_with("artifact_")) {
-            let Ok(envelope) = record.decode() else { continue };
-            match envelope.event {
-                Event::ArtifactCreated(created) if created.artifact_id == path.artifact_id => {
-                    let (title, media_type) = (created.title, created.media_type);
-                    let (content, blob) = (created.content, created.blob);
-                    found = Some(Artifact { title, media_type, version: None, content, blob, seq: envelope.seq });
-                }
-                Event::ArtifactUpdated(updated) if updated.artifact_id == path.artifact_id => {
-                    if let Some(known) = &mut found {
-                        known.title = updated.title.unwrap_or_else(|| std::mem::take(&mut known.title));
-                        if updated.content.is_some() || updated.blob.is_some() {
-                            (known.content, known.blob, known.seq) = (updated.content, updated.blob, envelope.seq);
-                        }
-                    }
-                }
-                Event::ArtifactVersion(version) if version.artifact_id == path.artifact_id => {
-                    if let Some(known) = &mut found {
-                        known.version = Some(version.version);
-                    }
-                }
-                Event::ArtifactRemoved(removed) if removed.artifact_id == path.artifact_id => found = None,
-                _ => {}
-            }
-        }
-    }
+    let found = app.reader.folds().ask(&row, |known: &Artifacts| known.get(&path.artifact_id).cloned()).await?;
     found.map(|found| (row, found)).ok_or_else(|| unknown("artifact", &path.artifact_id))
 }
 
@@ -337,13 +279,15 @@ async fn artifact(State(app): State<App>, Path(path): Path<ArtifactPath>) -> Res
 
 async fn content(State(app): State<App>, Path(path): Path<ArtifactPath>) -> Result<Response, Problem> {
     let (_, found) = find_artifact(&app, &path).await?;
-    let bytes = match (&found.blob, found.content) {
+    let body = match (found.blob, found.content) {
         (Some(blob), _) => {
-            let stored = app.sessions.log().blob(&blob.id, BlobRange::default()).await?;
-            stored.map(|slice| slice.bytes.to_vec())
+            let first = first_of_blob(&app, &blob.id, BlobRange::default()).await?;
+            first.map(|first| rest_of_blob(&app, blob.id, &first, first.size))
         }
-        (None, Some(content)) if found.media_type.starts_with("image/") => BASE64_STANDARD.decode(content).ok(),
-        (None, content) => content.map(String::into_bytes),
+        (None, Some(content)) if found.media_type.starts_with("image/") => {
+            BASE64_STANDARD.decode(content).ok().map(Body::from)
+        }
+        (None, content) => content.map(Body::from),
     };
     let gone = || Problem::new(StatusCode::NOT_FOUND, "not_found", "this artifact has no content of its own");
     // What an agent made is never run: a browser must not take it for a page.
@@ -352,5 +296,5 @@ async fn content(State(app): State<App>, Path(path): Path<ArtifactPath>) -> Resu
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "sandbox"),
     ];
-    Ok((headers, bytes.ok_or_else(gone)?).into_response())
+    Ok((headers, body.ok_or_else(gone)?).into_response())
 }

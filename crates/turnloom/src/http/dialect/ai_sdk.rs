@@ -7,30 +7,29 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use turnloom_core::blob::BlobId;
-use turnloom_core::command::{Command, Files, Wish};
-use turnloom_core::dialect::ai_sdk::{AiSdk, Chat, History, Profile, Said, Subject, answers, says_the_same, shows};
-use turnloom_core::event::{Event, Part};
-use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
+use turnloom_core::command::{ClientCommand, Command, Files};
+use turnloom_core::dialect::ai_sdk::{
+    Again, AiSdk, Chat, HistoryOf, Profile, Reader, Said, Subject, Turns, answers, says_the_same,
+};
+use turnloom_core::id::{MessageId, Seq, SessionId};
 
 use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
+use super::history::Reading;
 use super::{
-    Busy, New, PAGE, Telling, WhenLeft, Wire, answer, as_text, find, find_or_create, json_body, offer, pending, say,
-    session_named, stop,
+    Busy, New, answer, as_text, find, find_or_create, follow_after, follow_turn, json_body, offer, pending, say,
+    session_named, stop, stop_on_disconnect, with_headers,
 };
-use crate::log::{BlobRange, ReadRange, SessionRow};
+use crate::log::{BlobRange, SessionRow};
+use crate::reader::{self, DialectStream, Ids};
 
 const HEADERS: &[(&str, &str)] = &[("x-vercel-ai-ui-message-stream", "v1")];
-const WIRE: Wire = Wire::Sse { last: "data: [DONE]\n\n" };
 
 /// How much of pictures a history has in itself.
 const INLINE_BYTES: usize = 16 << 20;
-
-/// The types of what somebody has to answer.
-const ASKS: &[&str] = &["permission_request", "question_request", "interrupt"];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +53,7 @@ pub(in super::super) struct ChatBody {
     /// The session, unless the path names it. Created when it is not there.
     id: Option<String>,
     /// The client's history; its end says what is wanted.
+    #[schemars(default)]
     messages: Vec<Value>,
     /// Its last message alone, instead of `messages`.
     message: Option<Value>,
@@ -66,6 +66,7 @@ pub(in super::super) struct ChatBody {
     /// The tools that the client runs, until the next request that has some: by name, each a JSON Schema or `{description, parameters}`.
     tools: Option<Map<String, Value>>,
     /// Its parameters.
+    #[schemars(default)]
     params: Map<String, Value>,
 }
 
@@ -107,52 +108,79 @@ pub(in super::super) async fn chat(
         let chat = Chat::read(&json_body(body)?).map_err(Problem::invalid)?;
         let name = path.name().or(chat.id.as_deref()).filter(|name| !name.is_empty());
         let id = session_named(name.ok_or_else(|| Problem::invalid("the body has no `id`"))?);
-        let when_left = WhenLeft::of(query.cancel_on_disconnect, &by);
-        let (row, subject) = hear(&app, &id, chat, query, &by).await?;
-        let dialect = AiSdk::new(profile, subject, pending(&row));
-        Ok::<_, Problem>(Telling::of(&app, &row, dialect, WIRE)?.when_left(when_left).response(HEADERS))
+        let cancels = query.cancel_on_disconnect;
+        let (row, subject, before) = hear(&app, &id, chat, query, &by).await?;
+        let stream = follow_subject(&app, &row, profile, subject, before).await?;
+        Ok(respond(stream.on_disconnect(stop_on_disconnect(&app, &row, cancels, &by))))
     };
     done.await.unwrap_or_else(|problem| as_text(&problem))
 }
 
-/// Does what the request wants, and says what its response is about.
+/// The response: its protocol has a word for the end.
+fn respond(stream: DialectStream<AiSdk>) -> Response {
+    with_headers(reader::sse(stream, "", "data: [DONE]\n\n"), HEADERS)
+}
+
+/// A stream about a turn, from where it begins: after a position that is known, or where the turn itself does.
+async fn follow_subject(
+    app: &App,
+    row: &SessionRow,
+    profile: Profile,
+    subject: Subject,
+    before: Seq,
+) -> Result<DialectStream<AiSdk>, Problem> {
+    let turn = match &subject {
+        Subject::Turn(turn) | Subject::Rest { turn, .. } => Some(turn.clone()),
+        Subject::Message(_) | Subject::Everything | Subject::Nothing => None,
+    };
+    let reader = Reader { profile, subject, pending: pending(row) };
+    match turn {
+        Some(turn) => follow_turn(app, row, reader, &turn).await,
+        None => follow_after(app, row, reader, Ids::None, before).await,
+    }
+}
+
+/// Does what the request wants, and says what its response is about, and after which position that stands.
 async fn hear(
     app: &App,
     id: &SessionId,
     chat: Chat,
     query: ChatQuery,
     by: &str,
-) -> Result<(SessionRow, Subject), Problem> {
+) -> Result<(SessionRow, Subject, Seq), Problem> {
     match chat.said {
         Said::Message { id: message_id, content, edits } => {
             let new = New { runtime: query.runtime.or(chat.runtime), params: chat.params };
             let row = find_or_create(app, id, new).await?;
             offer(app, &row, chat.offered.as_deref(), by).await?;
             let known = if edits { take_back(app, &row, &message_id, by).await? } else { None };
-            let message_id = known.map_or(message_id, |(next, _)| next);
-            let (receipt, row) = say(app, &row, (message_id, content), query.busy, by).await?;
-            Ok((row, Subject::Message(receipt.message_id)))
+            let message_id = known.map_or(message_id, |known| known.id);
+            let said = say(app, &row, (message_id, content), query.busy, by).await?;
+            Ok((said.row, Subject::Message(said.receipt.message_id), said.before))
         }
         Said::Again { id: message_id, content: edited } => {
             let row = existing(app, id).await?;
             let known = take_back(app, &row, &message_id, by).await?;
-            let (next, content) = known.ok_or_else(|| {
+            let Again { id: next, content, .. } = known.ok_or_else(|| {
                 Problem::invalid(format!("message {message_id} is not in session {id}, so it cannot be answered anew"))
             })?;
             let content = edited.filter(|edited| !says_the_same(edited, &content)).unwrap_or(content);
-            let (receipt, row) = say(app, &row, (next, content), query.busy, by).await?;
-            Ok((row, Subject::Message(receipt.message_id)))
+            let said = say(app, &row, (next, content), query.busy, by).await?;
+            Ok((said.row, Subject::Message(said.receipt.message_id), said.before))
         }
         Said::Continuation { turn, after, parts } => {
             let row = existing(app, id).await?;
-            let answers = answers(&parts, &row.summary.asks);
-            let after = match after {
-                Some(after) => after.min(row.head),
-                None => last_seen(app, &row, &parts).await?,
+            let answers = answers(&parts, &row.summary.asks).map_err(Problem::invalid)?;
+            let after = if let Some(after) = after {
+                after.min(row.head)
+            } else {
+                // It lost its place with its connection, and has at least the last ask that it shows.
+                let shown = app.reader.folds().ask(&row, |turns: &Turns| turns.last_shown(&parts)).await?;
+                shown.unwrap_or(row.head)
             };
             answer(app, id, answers, by).await?;
             let row = existing(app, id).await?;
-            Ok((row, Subject::Rest { turn, after }))
+            Ok((row, Subject::Rest { turn, after }, after))
         }
     }
 }
@@ -161,59 +189,12 @@ async fn existing(app: &App, id: &SessionId) -> Result<SessionRow, Problem> {
     Ok(app.sessions.row(id).await?)
 }
 
-/// How far a client has come that lost its place with its connection: it has at least the last ask that it shows.
-async fn last_seen(app: &App, row: &SessionRow, parts: &[Value]) -> Result<Seq, Problem> {
-    let mut seen = None;
-    let mut after = Seq::ZERO;
-    while after < row.head {
-        let page = app.sessions.log().read(&row.id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        let asks = page.iter().filter(|record| ASKS.contains(&record.kind()));
-        let shown = asks.filter_map(|record| record.decode().ok()).filter(|envelope| shows(parts, envelope));
-        seen = shown.last().map(|envelope| envelope.seq).or(seen);
-    }
-    Ok(seen.unwrap_or(row.head))
-}
-
-/// A message under its id.
-type SaidBefore = (MessageId, Vec<Part>);
-
-/// Takes back the turn that answered a message and all that followed, so that it can be said again. Returns the id under which that happens, and what
-/// was said; nothing if the message is not known.
-async fn take_back(
-    app: &App,
-    row: &SessionRow,
-    message_id: &MessageId,
-    by: &str,
-) -> Result<Option<SaidBefore>, Problem> {
-    let mut turns: Vec<(TurnId, Option<SaidBefore>)> = Vec::new();
-    let mut versions = 0_usize;
-    let mut after = Seq::ZERO;
-    loop {
-        let page = app.sessions.log().read(&row.id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for record in page.iter().filter(|record| matches!(record.kind(), "user_message" | "turn_started" | "rollback"))
-        {
-            let Ok(envelope) = record.decode() else { continue };
-            match (&envelope.event, envelope.turn_id) {
-                (Event::UserMessage(message), Some(turn)) => {
-                    if is_version_of(&message.message_id, message_id) {
-                        versions += 1;
-                        turns.push((turn, Some((message.message_id.clone(), message.content.clone()))));
-                    } else {
-                        turns.push((turn, None));
-                    }
-                }
-                (Event::TurnStarted(_), Some(turn)) => turns.push((turn, None)),
-                (Event::Rollback(rollback), _) => turns.retain(|(turn, _)| !rollback.turn_ids.contains(turn)),
-                _ => {}
-            }
-        }
-    }
-    let Some(at) = turns.iter().rposition(|(_, said)| said.is_some()) else { return Ok(None) };
-    let Some((_, content)) = turns.get(at).and_then(|(_, said)| said.clone()) else { return Ok(None) };
+/// Takes back the turn that answered a message and all that followed, so that it can be said again. Nothing if the message is not known.
+async fn take_back(app: &App, row: &SessionRow, message_id: &MessageId, by: &str) -> Result<Option<Again>, Problem> {
+    let row = existing(app, &row.id).await?;
+    let Some(again) = app.reader.folds().ask(&row, |turns: &Turns| turns.again(message_id)).await? else {
+        return Ok(None);
+    };
     let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
     if !capabilities.unwrap_or_default().rollback {
         return Err(Problem::invalid(format!(
@@ -221,21 +202,9 @@ async fn take_back(
             row.runtime
         )));
     }
-    let mut taken: Vec<&TurnId> = turns.iter().skip(at).map(|(turn, _)| turn).collect();
-    taken.dedup();
-    let command = Command { by: by.to_owned(), wish: Wish::Rollback { turns: taken.len(), files: Files::Keep } };
-    app.sessions.wish(&row.id, command).await?;
-    // The same id again would be the same message.
-    Ok(Some((MessageId::trusted(format!("{message_id}.{}", versions + 1)), content)))
-}
-
-/// `m.2` is what was said again under the name `m`.
-fn is_version_of(known: &MessageId, wanted: &MessageId) -> bool {
-    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-    // One that knows it as `m.2` says it again as `m.2.2`.
-    known.as_str().strip_prefix(wanted.as_str()).is_some_and(|rest| {
-        rest.is_empty() || rest.strip_prefix('.').is_some_and(|rest| rest.split('.').all(is_number))
-    })
+    let command = Command::Rollback { turns: again.turns, files: Files::Keep };
+    app.sessions.execute(&row.id, ClientCommand { by: by.to_owned(), command }).await?;
+    Ok(Some(again))
 }
 
 pub(in super::super) async fn resume(State(app): State<App>, Path(path): Path<ChatPath>, query: Asked) -> Response {
@@ -247,8 +216,7 @@ pub(in super::super) async fn resume(State(app): State<App>, Path(path): Path<Ch
         let Some((row, turn)) = row.and_then(|row| row.summary.turn.clone().map(|turn| (row, turn))) else {
             return Ok(StatusCode::NO_CONTENT.into_response());
         };
-        let dialect = AiSdk::new(profile, Subject::Turn(turn), pending(&row));
-        Ok::<_, Problem>(Telling::of(&app, &row, dialect, WIRE)?.response(HEADERS))
+        Ok::<_, Problem>(respond(follow_subject(&app, &row, profile, Subject::Turn(turn), Seq::ZERO).await?))
     };
     done.await.unwrap_or_else(|problem| as_text(&problem))
 }
@@ -272,21 +240,29 @@ pub(in super::super) async fn messages(
         let profile = profile(v.as_deref())?;
         let id = session_named(path.name().unwrap_or_default());
         let Some(row) = find(&app, &id).await? else { return Ok(Json(Value::Array(Vec::new())).into_response()) };
-        let mut history = History::new(profile, pending(&row));
-        let mut after = Seq::ZERO;
-        while after < row.head {
-            let page = app.sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            let known = page.iter().filter(|record| record.seq <= row.head);
-            known.filter_map(|record| record.decode().ok()).for_each(|envelope| history.step(&envelope));
-        }
-        let messages = history.messages(limit.unwrap_or(usize::MAX));
-        let mut messages: Vec<Value> = messages.into_iter().map(|message| serde_json::json!(message)).collect();
+        let reading = Reading::begin(&app).await;
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut messages = match profile {
+            Profile::V5 => history::<5>(&app, &row, limit).await?,
+            Profile::V6 => history::<6>(&app, &row, limit).await?,
+            Profile::V7 => history::<7>(&app, &row, limit).await?,
+        };
         inline(&app, &mut messages).await?;
-        Ok::<_, Problem>(Json(messages).into_response())
+        Ok::<_, Problem>(reading.answer(&messages))
     };
     done.await.unwrap_or_else(|problem| as_text(&problem))
+}
+
+/// The newest messages of a session. What stands before the first ask that waits is the same for everybody.
+async fn history<const V: u8>(app: &App, row: &SessionRow, limit: usize) -> Result<Vec<Value>, Problem> {
+    let read = |history: &HistoryOf<V>| history.messages(limit).iter().map(|message| json!(message)).collect();
+    let folds = app.reader.folds();
+    let Some(first) = row.summary.asks.iter().map(|ask| ask.seq).min() else { return Ok(folds.ask(row, read).await?) };
+    let before = Seq(first.0.saturating_sub(1));
+    let mut place = folds.place::<HistoryOf<V>>(row, before, |place| place.seq <= before).await?;
+    place.fold.aim(pending(row));
+    folds.fold_on(row, &mut place, row.head, &mut (), |()| false).await?;
+    Ok(read(&place.fold))
 }
 
 /// Puts a person's pictures into the messages again, the newest first and as far as there is room: a page cannot send the token with the address of

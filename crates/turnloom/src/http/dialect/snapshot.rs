@@ -9,27 +9,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use serde_with::skip_serializing_none;
-use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, Reply, Wish};
+use turnloom_core::blob::BlobId;
+use turnloom_core::command::{AfterAnswer, Answer, ClientCommand, Command, Refusal, Reply};
 use turnloom_core::dialect::snapshot::{AGENT_ID, History, Snapshot};
-use turnloom_core::dialect::{Dialect as _, Frames};
-use turnloom_core::event::PermissionReply;
+use turnloom_core::event::{AfterStop, PermissionReply};
 use turnloom_core::id::{AskId, Seq, SessionId};
 
 use super::super::App;
-use super::super::events::{FRAME_RECORDS, Following, admit};
 use super::super::extract::Client;
 use super::super::problem::Problem;
 use super::super::table::{Route, post};
-use super::{DEFAULT_RUNTIME, PREFIX_RECORDS, Pace, Telling, Wire, find, json_body, reached};
-use crate::log::{Created, Follower, ReadRange, SessionQuery, SessionRow};
+use super::{DEFAULT_RUNTIME, find, follow_after, json_body};
+use crate::log::{BlobRange, Created, SessionQuery, SessionRow};
+use crate::reader::{self, DialectStream, Ids};
 use crate::session::{self, NewSession};
-
-/// How much of a log is read at a time.
-const PAGE: usize = 4_096;
 
 /// Messages in a page of history, unless asked for another number.
 const HISTORY: usize = 200;
 const MAX_HISTORY: usize = 2_000;
+
+/// How much of pictures a page of history has in itself.
+const INLINE_BYTES: usize = 16 << 20;
 
 /// Conversations in a list.
 const CONVERSATIONS: usize = 500;
@@ -38,68 +38,24 @@ pub(in super::super) fn routes() -> Vec<Route> {
     vec![
         post("/snapshot/rpc", "Call what the snapshot protocol calls: history, conversations, approvals", call)
             .body::<Request>()
+            .example(json!({ "requestId": "r-1", "method": "listConversations" }))
             .answers::<CallAnswer>(200, "What the call gave, or why it did not"),
     ]
 }
 
-/// A session's log as server-sent snapshots.
-pub(in super::super) fn stream(app: &App, row: &SessionRow, after: Seq) -> Result<Response, Problem> {
-    Ok(Telling::of(app, row, Snapshot::new(row.id.clone(), after), Wire::SseWithIds)?.response(&[]))
+/// A session's log as snapshots, after a position.
+pub(in super::super) async fn follow(
+    app: &App,
+    row: &SessionRow,
+    after: Seq,
+    ids: Ids,
+) -> Result<DialectStream<Snapshot>, Problem> {
+    follow_after(app, row, after, ids, after).await
 }
 
-// ---- frames for connections that are not responses ----
-
-/// A reader of one session's snapshots.
-pub(in super::super) struct Pump {
-    follower: Follower,
-    dialect: Snapshot,
-    frames: Frames,
-    head: Seq,
-    arrived: bool,
-    pace: Pace,
-    _following: Following,
-}
-
-impl Pump {
-    pub(in super::super) fn new(app: &App, row: &SessionRow, after: Seq) -> Result<Self, Problem> {
-        Ok(Self {
-            follower: app.sessions.log().follow(&row.id, Seq::ZERO),
-            dialect: Snapshot::new(row.id.clone(), after),
-            frames: Frames::default(),
-            head: row.head,
-            arrived: false,
-            pace: Pace::default(),
-            _following: Following::new(app, admit(app)?),
-        })
-    }
-
-    /// What is there to tell, as soon as there is something; nothing when the session is gone.
-    pub(in super::super) async fn next(&mut self) -> Option<&Frames> {
-        self.frames.clear();
-        loop {
-            if !self.arrived && self.follower.cursor() >= self.head {
-                self.arrived = true;
-                self.dialect.arrive(&mut self.frames);
-            }
-            if !self.frames.is_empty() {
-                return Some(&self.frames);
-            }
-            let page = if self.arrived { FRAME_RECORDS } else { PREFIX_RECORDS };
-            let records = tokio::select! {
-                biased;
-                () = reached(self.pace.due(&self.dialect)) => Vec::new(),
-                records = self.follower.next(page) => records.ok()?,
-            };
-            for record in records {
-                if let Ok(envelope) = record.decode() {
-                    self.dialect.step(&envelope, &mut self.frames);
-                }
-            }
-            if self.pace.is_due(&self.dialect) {
-                self.pace.rest(&mut self.dialect, &mut self.frames);
-            }
-        }
-    }
+/// The same as server-sent events.
+pub(in super::super) async fn stream(app: &App, row: &SessionRow, after: Seq) -> Result<Response, Problem> {
+    Ok(reader::sse(follow(app, row, after, Ids::Positions).await?, "", ""))
 }
 
 // ---- calls ----
@@ -146,14 +102,12 @@ impl CallError {
 
 impl From<Problem> for CallError {
     fn from(problem: Problem) -> Self {
-        let document = serde_json::to_value(&problem).unwrap_or_default();
-        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let code = match text("code").as_str() {
+        let code = match problem.code() {
             "session_not_found" | "ask_not_found" | "already_resolved" => "NOT_FOUND",
             "invalid_request" | "unknown_runtime" => "INVALID_PARAMS",
             _ => "RPC_ERROR",
         };
-        Self::new(code, text("detail"))
+        Self::new(code, problem.detail())
     }
 }
 
@@ -208,7 +162,7 @@ pub(super) async fn perform(
     method: &str,
     params: &Map<String, Value>,
 ) -> Result<Value, CallError> {
-    let wish = |wish| Command { by: by.to_owned(), wish };
+    let command = |command| ClientCommand { by: by.to_owned(), command };
     match method {
         "getAgentMessages" => history(app, params).await,
         "getHubInfo" => {
@@ -226,13 +180,16 @@ pub(super) async fn perform(
         }
         "deleteConversation" => {
             let row = conversation(app, params).await?;
-            app.sessions.wish(&row.id, wish(Wish::Archive)).await?;
+            app.sessions.execute(&row.id, command(Command::Archive)).await?;
             Ok(json!({ "ok": true }))
         }
         "interrupt" => {
             let row = conversation(app, params).await?;
-            let reply = app.sessions.wish(&row.id, wish(Wish::Stop { turn_id: None })).await?;
-            Ok(json!({ "ok": reply == Reply::Stopped { stopped: true } }))
+            let reply = app
+                .sessions
+                .execute(&row.id, command(Command::Stop { turn_id: None, then: AfterStop::Continue }))
+                .await?;
+            Ok(json!({ "ok": matches!(reply, Reply::Stopped { stopped: true, .. }) }))
         }
         "resolveExecApproval" => resolve(app, by, params).await,
         other => Err(CallError::new("METHOD_NOT_FOUND", format!("there is no method {other:?}"))),
@@ -256,25 +213,47 @@ async fn history(app: &App, params: &Map<String, Value>) -> Result<Value, CallEr
         }
     };
     let limit = number("limit")?.unwrap_or(HISTORY).clamp(1, MAX_HISTORY);
-    let mut fold = History::new(row.id.clone());
-    let mut after = Seq::ZERO;
-    while after < row.head {
-        let page = app.sessions.log().read(&row.id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        let known = page.iter().filter(|record| record.seq <= row.head);
-        known.filter_map(|record| record.decode().ok()).for_each(|envelope| fold.step(&envelope));
-    }
-    let messages = fold.messages();
-    let total = messages.len();
-    // The newest, unless a place is named.
-    let offset = number("offset")?.unwrap_or_else(|| total.saturating_sub(limit)).min(total);
-    let page: Vec<&Value> = messages.iter().skip(offset).take(limit).collect();
+    let from = number("offset")?;
+    let read = |history: &History| {
+        let total = history.len();
+        // The newest, unless a place is named.
+        let offset = from.unwrap_or_else(|| total.saturating_sub(limit)).min(total);
+        (total, offset, history.messages(offset, limit), history.seq())
+    };
+    let (total, offset, mut page, after) = app.reader.folds().ask(&row, read).await?;
+    inline(app, &mut page).await?;
     Ok(json!({
         "messages": page, "total": total, "offset": offset, "limit": limit, "conversationId": row.id,
         // Where a stream goes on seamlessly.
-        "after": fold.seq(),
+        "after": after,
     }))
+}
+
+/// Puts a person's pictures into the messages again, the newest first and as far as there is room: these clients read no address.
+async fn inline(app: &App, messages: &mut [Value]) -> Result<(), CallError> {
+    let mut room = INLINE_BYTES;
+    for message in messages.iter_mut().rev() {
+        let blocks = message.get_mut("content").and_then(Value::as_array_mut);
+        for block in blocks.into_iter().flatten() {
+            if let Some(source) = block.get_mut("source") {
+                inline_source(app, source, &mut room).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn inline_source(app: &App, source: &mut Value, room: &mut usize) -> Result<(), CallError> {
+    let id = source.get("url").and_then(Value::as_str).and_then(|url| url.strip_prefix("/api/blobs/"));
+    let Some(id) = id.and_then(BlobId::parse) else { return Ok(()) };
+    let Some(slice) = app.sessions.log().blob(&id, BlobRange::default()).await? else { return Ok(()) };
+    // It is kept as the base64 text that came.
+    let (Ok(data), Some(left)) = (std::str::from_utf8(&slice.bytes), room.checked_sub(slice.bytes.len())) else {
+        return Ok(());
+    };
+    *room = left;
+    *source = json!({ "type": "base64", "media_type": source.get("media_type"), "data": data });
+    Ok(())
 }
 
 /// Answers a permission, in whichever session it waits.
@@ -292,8 +271,8 @@ async fn resolve(app: &App, by: &str, params: &Map<String, Value>) -> Result<Val
     let row = row.ok_or_else(unknown)?;
     let answer =
         Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then: AfterAnswer::GoOn };
-    let wish = Wish::Answer { ask_id: AskId::trusted(id), answer };
-    match app.sessions.wish(&row.id, Command { by: by.to_owned(), wish }).await {
+    let command = Command::Answer { ask_id: AskId::trusted(id), answer };
+    match app.sessions.execute(&row.id, ClientCommand { by: by.to_owned(), command }).await {
         Ok(_) => Ok(json!({ "ok": true })),
         Err(session::Error::Refused(Refusal::AlreadyResolved { .. } | Refusal::AskNotFound(_))) => Err(unknown()),
         Err(error) => Err(error.into()),

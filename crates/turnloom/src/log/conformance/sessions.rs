@@ -1,5 +1,6 @@
+use turnloom_core::event::QuestionRequest;
 use turnloom_core::id::AskId;
-use turnloom_core::summary::{AskKind, PendingAsk};
+use turnloom_core::summary::{AskKind, AskRequest, PendingAsk};
 use turnloom_core::time::Timestamp;
 
 use super::*;
@@ -97,7 +98,12 @@ pub(super) async fn unsettled_and_waiting(home: Home) {
         seq: Seq(1),
         asked_at: Timestamp::from_millis(3),
         title: "Which?".to_owned(),
-        request: json!({ "options": ["x", "y"] }),
+        request: AskRequest::Question(QuestionRequest {
+            ask_id: AskId::trusted("ask_1"),
+            ..QuestionRequest::default()
+        }),
+        subagent_id: None,
+        subagent_name: None,
     };
     touch(&home, "c", 3, |append| append.summary.at_rest = false).await;
     touch(&home, "a", 4, |append| {

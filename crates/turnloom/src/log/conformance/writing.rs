@@ -4,7 +4,7 @@ use turnloom_core::summary::SessionStatus;
 use turnloom_core::time::Timestamp;
 
 use super::*;
-use crate::log::{BlobRange, SessionQuery};
+use crate::log::{BlobRange, PAGE_BYTES, SessionQuery};
 
 pub(super) async fn append_and_read(home: Home) {
     let mut writer = Writer::create(&*home.log, "a").await;
@@ -38,6 +38,48 @@ pub(super) async fn limits(home: Home) {
         let range = ReadRange::After { after: Seq(after), limit };
         assert_eq!(home.log.read(&id("a"), range).await.unwrap(), [], "{range:?}");
     }
+}
+
+fn large(seqs: std::ops::RangeInclusive<u64>, bytes: usize) -> Vec<Record> {
+    let json = |seq| format!(r#"{{"seq":{seq},"type":"delta","text":"{}"}}"#, "x".repeat(bytes));
+    seqs.map(|seq| Record::new(Seq(seq), json(seq))).collect()
+}
+
+pub(super) async fn large_pages_are_cut(home: Home) {
+    let records = large(1..=10, PAGE_BYTES / 3);
+    home.log.create(NewSession { records: records.clone(), ..new_session("a") }).await.unwrap();
+    let mut read: Vec<Record> = Vec::new();
+    while read.len() < records.len() {
+        let after = read.last().map_or(Seq::ZERO, |last| last.seq);
+        let page = home.log.read(&id("a"), ReadRange::After { after, limit: 100 }).await.unwrap();
+        assert!(!page.is_empty(), "nothing only at the end");
+        assert!(page.len() <= 3, "{} records on a page", page.len());
+        read.extend(page);
+    }
+    assert!(read == records);
+    let before = home.log.read(&id("a"), ReadRange::Before { before: Seq(9), limit: 100 }).await.unwrap();
+    assert!(before == records[5..8], "the newest of them, in order");
+}
+
+pub(super) async fn a_large_session_is_made_whole(home: Home) {
+    let new = NewSession { records: large(1..=5_000, 500), ..new_session("a") };
+    let mut follower = home.log.follow(&id("a"), Seq::ZERO);
+    assert!(matches!(follower.next(1).await, Err(Error::NotFound(_))));
+    let (first, second) = tokio::join!(home.log.create(new.clone()), home.log.create(new.clone()));
+    let made = [first.unwrap(), second.unwrap()];
+    assert_eq!(made.iter().filter(|created| **created == Created::New).count(), 1, "one of the two made it");
+    let row = home.log.session(&id("a")).await.unwrap().unwrap();
+    assert_eq!((row.head, row.summary), (Seq(5_000), new.summary));
+    let mut follower = home.log.follow(&id("a"), Seq::ZERO);
+    let mut read: Vec<Record> = Vec::new();
+    while read.len() < 5_000 {
+        read.extend(follower.next(4_096).await.unwrap());
+    }
+    assert!(read == new.records);
+    assert!(home.log.delete(&id("a")).await.unwrap());
+    assert_eq!(home.log.session(&id("a")).await.unwrap(), None, "out of sight at once");
+    assert!(home.log.sessions(SessionQuery { limit: 9, ..SessionQuery::default() }).await.unwrap().sessions.is_empty());
+    assert_eq!(home.log.create(new_session("a")).await.unwrap(), Created::New, "and its name is free");
 }
 
 pub(super) async fn expected_head(home: Home) {

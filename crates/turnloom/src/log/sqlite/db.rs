@@ -11,76 +11,152 @@ use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::Summary;
 
 use super::reader::{BUSY, Reader, STATEMENTS, session_by_id};
-use super::{Durability, int, schema, uint};
-use crate::log::{Append, Claim, Created, Epoch, Error, NewSession, Sync, new_head};
+use super::steps::{self, Chore, Progress};
+use super::{int, schema, uint};
+use crate::log::{
+    Append, Claim, CrashSafety, Created, Durability, Epoch, Error, NewSession, Position, SessionRow, new_head,
+};
 
 /// Pages kept in memory, in KiB when negative. A session writes to one page at a time, so this is room for several hundred that write at once;
 /// more would only keep what nobody writes to any more.
 const CACHE_KIB: i64 = -4 * 1024;
 
+/// What is removed with the session itself, so that a small one is gone at once.
+const STEPS_AT_ONCE: usize = 3;
+
+/// What became of a session that is to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    Unknown,
+    Done(Position),
+    /// It is out of sight; what it had, under this key, is still there.
+    Begun(Position, i64),
+}
+
+/// What became of a session that is to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Made {
+    New(Position),
+    Exists(Box<SessionRow>),
+}
+
+impl From<Made> for Created {
+    fn from(made: Made) -> Self {
+        match made {
+            Made::New(_) => Self::New,
+            Made::Exists(row) => Self::Exists(row),
+        }
+    }
+}
+
+/// Where an append stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Appended {
+    pub head: Seq,
+    pub position: Position,
+}
+
 /// The only connection that writes.
 #[derive(Debug)]
-pub struct Db {
+pub(crate) struct Db {
     reader: Reader,
-    durability: Durability,
+    safety: CrashSafety,
     /// What the connection is set to.
     sync: Sync,
 }
 
+/// When `SQLite` syncs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    EachCommit,
+    /// With the next commit that does, or the next checkpoint.
+    Later,
+}
+
 impl Db {
     /// Opens a database, and makes or migrates it if need be.
-    pub fn open(path: &Path, durability: Durability) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, safety: CrashSafety) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|cause| Error::open(path, cause))?;
-        Self::prepare(connection, path, durability)
+        let db = Self::prepare(connection, path, safety)?;
+        // From here on something is in the write-ahead log, so that it is missed when it is gone.
+        schema::touch(&db.reader.connection).map_err(|cause| Error::open(path, cause))?;
+        Ok(db)
     }
 
     /// A database that ends with this value.
-    pub fn memory() -> Result<Self, Error> {
+    #[cfg(test)]
+    pub(crate) fn memory() -> Result<Self, Error> {
         let path = Path::new(":memory:");
         let connection = Connection::open_in_memory().map_err(|cause| Error::open(path, cause))?;
-        Self::prepare(connection, path, Durability::Process)
+        Self::prepare(connection, path, CrashSafety::Process)
     }
 
-    fn prepare(mut connection: Connection, path: &Path, durability: Durability) -> Result<Self, Error> {
+    fn prepare(mut connection: Connection, path: &Path, safety: CrashSafety) -> Result<Self, Error> {
         connection.busy_timeout(BUSY).map_err(|cause| Error::open(path, cause))?;
         schema::migrate(&mut connection, path)?;
         tune(&connection).map_err(|cause| Error::open(path, cause))?;
-        Ok(Self { reader: Reader { connection }, durability, sync: Sync::Now })
+        Ok(Self { reader: Reader { connection }, safety, sync: Sync::EachCommit })
+    }
+
+    /// What a daemon that is gone did not finish.
+    pub(super) fn unfinished(&self) -> Result<Vec<Chore>, Error> {
+        let keys = steps::left_hidden(&self.reader.connection)
+            .map_err(|cause| Error::failed("list hidden sessions", cause))?;
+        let has_stale_feed: bool = self
+            .reader
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM feed WHERE removed IS NOT NULL)", (), |row| row.get(0))
+            .map_err(|cause| Error::failed("read the feed", cause))?;
+        let tidy = has_stale_feed.then_some(Chore::TidyFeed { after: 0 });
+        Ok(keys.into_iter().map(Chore::Remove).chain(tidy).collect())
     }
 
     /// Questions to the same connection; it sees what was committed.
-    pub fn reader(&self) -> &Reader {
+    pub(crate) fn reader(&self) -> &Reader {
         &self.reader
     }
 
     /// Starts a group. If that fails, every write of the group and its commit say why.
-    pub fn begin(&mut self, sync: Sync) -> Group<'_> {
+    pub(crate) fn begin(&mut self, durability: Durability) -> Group<'_> {
+        let sync = match (self.safety, durability) {
+            (CrashSafety::Power, _) | (CrashSafety::Process, Durability::Synced) => Sync::EachCommit,
+            (CrashSafety::Process, Durability::Grouped) => Sync::Later,
+        };
+        self.begin_with(sync)
+    }
+
+    /// Starts a group that a power cut may take back, with nothing that came before it.
+    pub(crate) fn begin_unsynced(&mut self) -> Group<'_> {
+        self.begin_with(Sync::Later)
+    }
+
+    fn begin_with(&mut self, sync: Sync) -> Group<'_> {
         let transaction = self
             .set_sync(sync)
             .and_then(|()| Transaction::new(&mut self.reader.connection, TransactionBehavior::Immediate));
-        Group { open: transaction.map_err(|cause| Error::sqlite("begin", cause)), events: 0 }
+        Group { open: transaction.map_err(|cause| Error::failed("begin", cause)), events: 0 }
     }
 
     /// `SQLite` takes this setting between transactions only.
-    fn set_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
-        let (sync, level) = match (self.durability, sync) {
-            (Durability::Power, _) | (Durability::Process, Sync::Now) => (Sync::Now, "FULL"),
-            (Durability::Process, Sync::Lazy) => (Sync::Lazy, "NORMAL"),
+    fn set_sync(&mut self, wanted: Sync) -> rusqlite::Result<()> {
+        let level = match wanted {
+            Sync::EachCommit => "FULL",
+            Sync::Later => "NORMAL",
         };
-        if sync != self.sync {
+        if wanted != self.sync {
             self.reader.connection.pragma_update(None, "synchronous", level)?;
-            self.sync = sync;
+            self.sync = wanted;
         }
         Ok(())
     }
 
     /// Moves everything into the main file and empties the write-ahead log.
-    pub fn checkpoint(&self) -> Result<(), Error> {
+    pub(crate) fn checkpoint(&self) -> Result<(), Error> {
         self.reader
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
-            .map_err(|cause| Error::sqlite("checkpoint", cause))
+            .map_err(|cause| Error::failed("checkpoint", cause))
     }
 }
 
@@ -96,13 +172,13 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 /// Writes that are committed together. A refused write leaves no trace and the others go on; one that the database itself could not do
 /// takes the whole group with it.
 #[derive(Debug)]
-pub struct Group<'a> {
+pub(crate) struct Group<'a> {
     open: Result<Transaction<'a>, Error>,
-    events: u64,
+    pub(super) events: u64,
 }
 
 /// Why a write did not happen.
-enum Stop {
+pub(super) enum Stop {
     /// It must not; nothing of it was written.
     Refused(Error),
     /// It could not; half of it may have been written.
@@ -123,35 +199,42 @@ impl From<rusqlite::Error> for Stop {
 
 impl Group<'_> {
     /// A group that commits nothing, for this reason.
-    pub fn broken(error: Error) -> Self {
+    pub(crate) fn broken(error: Error) -> Self {
         Self { open: Err(error), events: 0 }
     }
 
-    pub fn create(&mut self, new: &NewSession) -> Result<Created, Error> {
-        let created = self.write("create a session", |db| create(db, new))?;
-        if created == Created::New {
+    pub(crate) fn create(&mut self, new: &NewSession) -> Result<Made, Error> {
+        let made = self.write("create a session", |db| create(db, new))?;
+        if let Made::New(_) = made {
             self.events += new.records.len() as u64;
         }
-        Ok(created)
+        Ok(made)
     }
 
-    pub fn claim(&mut self, id: &SessionId) -> Result<Claim, Error> {
+    pub(crate) fn claim(&mut self, id: &SessionId) -> Result<Claim, Error> {
         self.write("claim a session", |db| claim(db, id))
     }
 
-    pub fn append(&mut self, append: &Append) -> Result<Seq, Error> {
-        let head = self.write("append", |db| add(db, append))?;
+    pub(crate) fn append(&mut self, append: &Append) -> Result<Appended, Error> {
+        let appended = self.write("append", |db| add(db, append))?;
         self.events += append.records.len() as u64;
-        Ok(head)
+        Ok(appended)
     }
 
-    pub fn delete(&mut self, id: &SessionId) -> Result<bool, Error> {
-        self.write("delete a session", |db| delete(db, id))
+    /// Removes a session. What is left to remove afterwards, in steps, is in the answer.
+    pub(crate) fn delete(&mut self, id: &SessionId) -> Result<Removal, Error> {
+        let Some((key, position)) = self.hide(id)? else { return Ok(Removal::Unknown) };
+        for _ in 0..STEPS_AT_ONCE {
+            if self.remove_part(key)? == Progress::Done {
+                return Ok(Removal::Done(position));
+            }
+        }
+        Ok(Removal::Begun(position, key))
     }
 
     /// Makes the group durable, as a whole or not at all, and says how many events it added.
-    pub fn commit(self) -> Result<u64, Error> {
-        self.open?.commit().map_err(|cause| Error::sqlite("commit", cause))?;
+    pub(crate) fn commit(self) -> Result<u64, Error> {
+        self.open?.commit().map_err(|cause| Error::failed("commit", cause))?;
         Ok(self.events)
     }
 
@@ -160,7 +243,7 @@ impl Group<'_> {
         self.open.as_ref().unwrap()
     }
 
-    fn write<T>(
+    pub(super) fn write<T>(
         &mut self,
         doing: &'static str,
         write: impl FnOnce(&Connection) -> Result<T, Stop>,
@@ -169,7 +252,7 @@ impl Group<'_> {
         write(transaction).map_err(|stop| match stop {
             Stop::Refused(error) => error,
             Stop::Broken(cause) => {
-                let error = Error::sqlite(doing, cause);
+                let error = Error::failed(doing, cause);
                 self.open = Err(error.clone());
                 error
             }
@@ -177,41 +260,59 @@ impl Group<'_> {
     }
 }
 
-fn create(db: &Connection, new: &NewSession) -> Result<Created, Stop> {
+fn create(db: &Connection, new: &NewSession) -> Result<Made, Stop> {
     let head = new_head(&new.id, Seq::ZERO, &new.records)?;
     if let Some(row) = session_by_id(db, &new.id)? {
-        return Ok(Created::Exists(Box::new(row)));
+        return Ok(Made::Exists(Box::new(row)));
     }
     let parent = new.share_blobs_of.as_ref().map(|parent| key_of(db, parent)).transpose()?;
-    let summary = &new.summary;
-    let key = db
-        .prepare_cached(
-            "INSERT INTO session (id, runtime, params, created_at, updated_at, epoch, head,
-                                  status, title, archived, at_rest, asks, summary)
-             VALUES (?1, ?2, ?3, ?4, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )?
-        .insert((
-            new.id.as_str(),
-            &new.runtime,
-            new.params.to_string(),
-            new.created_at.millis(),
-            int(head.0),
-            summary.status.as_str(),
-            &summary.title,
-            summary.archived,
-            summary.at_rest,
-            int(summary.asks.len() as u64),
-            summary_json(summary)?,
-        ))?;
+    let key = insert_session(db, new)?;
     insert_events(db, key, &new.records)?;
     insert_blobs(db, key, &new.blobs)?;
-    if let Some(parent) = parent {
-        db.prepare_cached(
-            "INSERT OR IGNORE INTO blob_ref (session, blob) SELECT ?1, blob FROM blob_ref WHERE session = ?2",
-        )?
-        .execute([key, parent])?;
-    }
-    Ok(Created::New)
+    parent.map_or(Ok(()), |parent| share_blobs(db, key, parent))?;
+    Ok(Made::New(note(db, key, Seq::ZERO, head)?))
+}
+
+/// Adds a commit to the feed.
+pub(super) fn note(db: &Connection, key: i64, after: Seq, head: Seq) -> rusqlite::Result<Position> {
+    db.prepare_cached("INSERT INTO feed (session, after, head) VALUES (?1, ?2, ?3)")?
+        .insert((key, int(after.0), int(head.0)))
+        .map(|position| Position(uint(position)))
+}
+
+/// The row alone.
+pub(super) fn insert_session(db: &Connection, new: &NewSession) -> rusqlite::Result<i64> {
+    let summary = &new.summary;
+    let head = new.records.last().map_or(Seq::ZERO, |last| last.seq);
+    let key: i64 =
+        db.prepare_cached("UPDATE last_key SET key = key + 1 RETURNING key")?.query_row((), |row| row.get(0))?;
+    db.prepare_cached(
+        "INSERT INTO session (key, id, runtime, params, created_at, updated_at, epoch, head,
+                              status, title, archived, at_rest, asks, summary)
+         VALUES (?12, ?1, ?2, ?3, ?4, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .insert((
+        new.id.as_str(),
+        &new.runtime,
+        new.params.to_string(),
+        new.created_at.millis(),
+        int(head.0),
+        summary.status.as_str(),
+        &summary.title,
+        summary.archived,
+        summary.at_rest,
+        int(summary.asks.len() as u64),
+        summary_json(summary)?,
+        key,
+    ))
+}
+
+pub(super) fn share_blobs(db: &Connection, key: i64, parent: i64) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT OR IGNORE INTO blob_ref (session, blob) SELECT ?1, blob FROM blob_ref WHERE session = ?2",
+    )?
+    .execute([key, parent])?;
+    Ok(())
 }
 
 fn claim(db: &Connection, id: &SessionId) -> Result<Claim, Stop> {
@@ -221,7 +322,7 @@ fn claim(db: &Connection, id: &SessionId) -> Result<Claim, Stop> {
         .ok_or_else(|| Error::NotFound(id.clone()).into())
 }
 
-fn add(db: &Connection, append: &Append) -> Result<Seq, Stop> {
+fn add(db: &Connection, append: &Append) -> Result<Appended, Stop> {
     let head = new_head(&append.session, append.expected_head, &append.records)?;
     let summary = &append.summary;
     let key = db
@@ -250,7 +351,7 @@ fn add(db: &Connection, append: &Append) -> Result<Seq, Stop> {
     let Some(key) = key else { return Err(refusal(db, append)?.into()) };
     insert_events(db, key, &append.records)?;
     insert_blobs(db, key, &append.blobs)?;
-    Ok(head)
+    Ok(Appended { head, position: note(db, key, append.expected_head, head)? })
 }
 
 /// Why an append did not match its session.
@@ -263,35 +364,14 @@ fn refusal(db: &Connection, append: &Append) -> rusqlite::Result<Error> {
     })
 }
 
-fn delete(db: &Connection, id: &SessionId) -> Result<bool, Stop> {
-    let key = match key_of(db, id) {
-        Ok(key) => key,
-        Err(Stop::Refused(_)) => return Ok(false),
-        Err(broken) => return Err(broken),
-    };
-    db.prepare_cached("DELETE FROM event WHERE session = ?1")?.execute([key])?;
-    let blobs: Vec<i64> = db
-        .prepare_cached("DELETE FROM blob_ref WHERE session = ?1 RETURNING blob")?
-        .query_map([key], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut orphan = db.prepare_cached(
-        "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_ref WHERE blob_ref.blob = ?1)",
-    )?;
-    for blob in blobs {
-        orphan.execute([blob])?;
-    }
-    db.prepare_cached("DELETE FROM session WHERE key = ?1")?.execute([key])?;
-    Ok(true)
-}
-
-fn key_of(db: &Connection, id: &SessionId) -> Result<i64, Stop> {
+pub(super) fn key_of(db: &Connection, id: &SessionId) -> Result<i64, Stop> {
     db.prepare_cached("SELECT key FROM session WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?
         .ok_or_else(|| Error::NotFound(id.clone()).into())
 }
 
-fn insert_events(db: &Connection, session: i64, records: &[Record]) -> rusqlite::Result<()> {
+pub(super) fn insert_events(db: &Connection, session: i64, records: &[Record]) -> rusqlite::Result<()> {
     let mut insert = db.prepare_cached("INSERT INTO event (session, seq, body) VALUES (?1, ?2, ?3)")?;
     for record in records {
         insert.execute((session, int(record.seq.0), Utf8(&record.json)))?;
@@ -299,7 +379,7 @@ fn insert_events(db: &Connection, session: i64, records: &[Record]) -> rusqlite:
     Ok(())
 }
 
-fn insert_blobs(db: &Connection, session: i64, blobs: &[Blob]) -> rusqlite::Result<()> {
+pub(super) fn insert_blobs(db: &Connection, session: i64, blobs: &[Blob]) -> rusqlite::Result<()> {
     for blob in blobs {
         db.prepare_cached(
             "INSERT INTO blob (id, media_type, content) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",

@@ -4,16 +4,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rusqlite::types::Type;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use turnloom_core::blob::BlobId;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::summary::{SessionStatus, Summary};
 use turnloom_core::time::Timestamp;
 
+use super::steps::HIDDEN;
 use super::{int, uint};
-use crate::log::{BlobRange, BlobSlice, Epoch, Error, PageEnd, ReadRange, SessionPage, SessionQuery, SessionRow};
+use crate::log::{
+    BlobRange, BlobSlice, Change, Commit, Epoch, Error, PAGE_BYTES, PageEnd, Position, ReadRange, SessionPage,
+    SessionQuery, SessionRow,
+};
 
 /// How much of the file a connection maps instead of copying; address space, not memory.
 const MMAP_BYTES: i64 = 256 * 1024 * 1024;
@@ -24,17 +30,18 @@ pub(super) const BUSY: Duration = Duration::from_secs(5);
 /// More than the statements there are, so that each is compiled once.
 pub(super) const STATEMENTS: usize = 64;
 
-const SESSION: &str = "SELECT key, id, runtime, params, head, epoch, created_at, updated_at, summary FROM session";
+const SESSION: &str =
+    "SELECT key, id, runtime, params, head, epoch, created_at, updated_at, summary, title, archived FROM session";
 
 /// A connection that is asked.
 #[derive(Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     pub(super) connection: Connection,
 }
 
 impl Reader {
     /// Opens a database that `Db::open` has brought to the newest schema.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         Self::connect(path).map_err(|cause| Error::open(path, cause))
     }
 
@@ -48,8 +55,8 @@ impl Reader {
         Ok(Self { connection })
     }
 
-    pub fn read(&self, id: &SessionId, range: ReadRange) -> Result<Vec<Record>, Error> {
-        let records = self.records(id, range).map_err(|cause| Error::sqlite("read events", cause))?;
+    pub(crate) fn read(&self, id: &SessionId, range: ReadRange) -> Result<Vec<Record>, Error> {
+        let records = self.records(id, range).map_err(|cause| Error::failed("read events", cause))?;
         if records.is_empty() && self.session(id)?.is_none() {
             return Err(Error::NotFound(id.clone()));
         }
@@ -72,25 +79,59 @@ impl Reader {
                 limit,
             ),
         };
-        let mut records = self.rows(sql, (id.as_str(), int(bound.0), int(limit as u64)), |row| {
-            let seq = Seq(uint(row.get(0)?));
-            Ok(Record { seq, json: Bytes::copy_from_slice(row.get_ref(1)?.as_bytes()?) })
-        })?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((id.as_str(), int(bound.0), int(limit as u64)))?;
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        while bytes < PAGE_BYTES
+            && let Some(row) = rows.next()?
+        {
+            let (seq, body) = (Seq(uint(row.get(0)?)), row.get_ref(1)?.as_bytes()?);
+            bytes += body.len();
+            records.push(match serde_json::from_slice::<IgnoredAny>(body) {
+                Ok(_) => Record::new(seq, Bytes::copy_from_slice(body)),
+                // One bad row is one bad event: it is shown as what it is, and the others as they are.
+                Err(error) => Record::unreadable(seq, id, &error.to_string(), body),
+            });
+        }
         if let ReadRange::Before { .. } = range {
             records.reverse();
         }
         Ok(records)
     }
 
-    pub fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
-        self.find(id).map_err(|cause| Error::sqlite("read a session", cause))
+    /// Where the feed ends.
+    pub(crate) fn newest_position(&self) -> Result<Position, Error> {
+        self.connection
+            .query_row("SELECT coalesce(max(position), 0) FROM feed", (), |row| Ok(Position(uint(row.get(0)?))))
+            .map_err(|cause| Error::failed("read the feed", cause))
+    }
+
+    pub(crate) fn commits(&self, after: Position, limit: usize) -> Result<Vec<Commit>, Error> {
+        self.feed(after, limit).map_err(|cause| Error::failed("read the feed", cause))
+    }
+
+    fn feed(&self, after: Position, limit: usize) -> rusqlite::Result<Vec<Commit>> {
+        let sql = "SELECT position, after, feed.head, removed, coalesce(removed, id) FROM feed
+                   LEFT JOIN session ON session.key = feed.session AND session.archived < ?3
+                   WHERE position > ?1 AND coalesce(removed, id) IS NOT NULL ORDER BY position LIMIT ?2";
+        self.rows(sql, (int(after.0), int(limit as u64), HIDDEN), |row| {
+            let (after, head) = (Seq(uint(row.get(1)?)), Seq(uint(row.get(2)?)));
+            let is_removed = row.get_ref(3)? != ValueRef::Null;
+            let change = if is_removed { Change::Removed } else { Change::Appended { after, head } };
+            let session = SessionId::trusted(text(row, 4)?);
+            Ok(Commit { position: Position(uint(row.get(0)?)), session, change, records: None })
+        })
+    }
+
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
+        self.find(id).map_err(|cause| Error::failed("read a session", cause))
     }
 
     fn find(&self, id: &SessionId) -> rusqlite::Result<Option<SessionRow>> {
         session_by_id(&self.connection, id)
     }
 
-    pub fn sessions(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
+    pub(crate) fn sessions(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
         let end = PageEnd::parse(query.cursor.as_deref())?;
         let sql = format!(
             "{SESSION} WHERE archived = ?1 AND (updated_at, key) < (?2, ?3) AND (?4 IS NULL OR runtime = ?4)
@@ -106,26 +147,26 @@ impl Reader {
                 let session = session_row(row)?;
                 Ok((PageEnd { updated_at: session.updated_at.millis(), key: row.get(0)? }, session))
             })
-            .map_err(|cause| Error::sqlite("list sessions", cause))?;
+            .map_err(|cause| Error::failed("list sessions", cause))?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next = rows.last().filter(|_| more).map(|(end, _)| end.cursor());
         Ok(SessionPage { sessions: rows.into_iter().map(|(_, session)| session).collect(), next })
     }
 
-    pub fn unsettled(&self) -> Result<Vec<SessionId>, Error> {
+    pub(crate) fn unsettled(&self) -> Result<Vec<SessionId>, Error> {
         let sql = "SELECT id FROM session WHERE at_rest = 0 ORDER BY key";
-        self.rows(sql, (), |row| row.get::<_, String>(0).map(SessionId::trusted))
-            .map_err(|cause| Error::sqlite("list unsettled sessions", cause))
+        self.rows(sql, (), |row| text(row, 0).map(SessionId::trusted))
+            .map_err(|cause| Error::failed("list unsettled sessions", cause))
     }
 
-    pub fn waiting(&self) -> Result<Vec<SessionRow>, Error> {
+    pub(crate) fn waiting(&self) -> Result<Vec<SessionRow>, Error> {
         let sql = format!("{SESSION} WHERE asks > 0 ORDER BY updated_at DESC, key DESC");
-        self.rows(&sql, (), session_row).map_err(|cause| Error::sqlite("list waiting sessions", cause))
+        self.rows(&sql, (), session_row).map_err(|cause| Error::failed("list waiting sessions", cause))
     }
 
-    pub fn blob(&self, id: &BlobId, range: BlobRange) -> Result<Option<BlobSlice>, Error> {
-        self.slice(id, range).map_err(|cause| Error::sqlite("read a blob", cause))
+    pub(crate) fn blob(&self, id: &BlobId, range: BlobRange) -> Result<Option<BlobSlice>, Error> {
+        self.slice(id, range).map_err(|cause| Error::failed("read a blob", cause))
     }
 
     fn slice(&self, id: &BlobId, range: BlobRange) -> rusqlite::Result<Option<BlobSlice>> {
@@ -145,7 +186,16 @@ impl Reader {
         Ok(Some(BlobSlice { size, media_type, start, bytes: bytes.into() }))
     }
 
-    fn rows<T>(
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        self.connection.prepare_cached(sql)?.query_row(params, read).optional()
+    }
+
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -160,19 +210,39 @@ pub(super) fn session_by_id(connection: &Connection, id: &SessionId) -> rusqlite
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    let (params, summary) = (json::<Value>(row, 3)?, json::<Summary>(row, 8)?);
+    let wrong = |what: &str, error: &serde_json::Error| format!("its stored {what} cannot be read: {error}");
+    let damaged = match (&params, &summary) {
+        (Err(error), _) => Some(wrong("parameters", error)),
+        (_, Err(error)) => Some(wrong("summary", error)),
+        (Ok(_), Ok(_)) => None,
+    };
+    // What lists filter on has columns of its own.
+    let known = Summary {
+        title: text(row, 9)?,
+        archived: row.get::<_, i64>(10)? == 1,
+        status: SessionStatus::Damaged,
+        at_rest: true,
+        ..Summary::default()
+    };
     Ok(SessionRow {
-        id: SessionId::trusted(row.get::<_, String>(1)?),
-        runtime: row.get(2)?,
-        params: json(row, 3)?,
+        id: SessionId::trusted(text(row, 1)?),
+        runtime: text(row, 2)?,
+        params: params.unwrap_or_default(),
         head: Seq(uint(row.get(4)?)),
         epoch: Epoch(uint(row.get(5)?)),
         created_at: Timestamp::from_millis(row.get(6)?),
         updated_at: Timestamp::from_millis(row.get(7)?),
-        summary: json(row, 8)?,
+        summary: if damaged.is_some() { known } else { summary.unwrap_or_default() },
+        damaged,
     })
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_slice(row.get_ref(column)?.as_bytes()?)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<serde_json::Result<T>> {
+    Ok(serde_json::from_slice(row.get_ref(column)?.as_bytes()?))
+}
+
+/// Text, even where some of it is not.
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?).into_owned())
 }

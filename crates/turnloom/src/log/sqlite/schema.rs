@@ -6,7 +6,11 @@ use rusqlite::Connection;
 
 use crate::log::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_log.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_log.sql"),
+    include_str!("migrations/0002_feed.sql"),
+    include_str!("migrations/0003_snapshots.sql"),
+];
 
 /// Brings a database to the newest schema, or refuses one that is newer still before anything in it is touched.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
@@ -22,6 +26,11 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
         apply(connection, number, sql).map_err(|cause| Error::open(path, cause))?;
     }
     Ok(())
+}
+
+/// Writes to the database without changing anything in it.
+pub(super) fn touch(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "user_version", super::int(MIGRATIONS.len() as u64))
 }
 
 fn apply(connection: &mut Connection, number: u64, sql: &str) -> rusqlite::Result<()> {

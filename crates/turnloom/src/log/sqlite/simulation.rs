@@ -7,7 +7,7 @@ use turnloom_core::summary::Summary;
 use turnloom_core::time::Timestamp;
 
 use super::db::Db;
-use crate::log::{Append, Epoch, NewSession, ReadRange, Sync};
+use crate::log::{Append, Durability, Epoch, NewSession, ReadRange};
 
 /// How many schedules the test command runs here; the pure simulator runs many more.
 const SCHEDULES: u64 = 300;
@@ -29,7 +29,7 @@ impl SqliteLog {
 
 impl SimulatedLog for SqliteLog {
     fn append(&mut self, expected_head: Seq, records: Vec<Record>, summary: &Summary) {
-        let mut group = self.db.begin(Sync::Now);
+        let mut group = self.db.begin(Durability::Synced);
         if self.created {
             let append = Append {
                 session: self.session.clone(),
@@ -39,7 +39,7 @@ impl SimulatedLog for SqliteLog {
                 blobs: Vec::new(),
                 summary: summary.clone(),
                 at: Timestamp::from_millis(1),
-                sync: Sync::Now,
+                durability: Durability::Synced,
             };
             group.append(&append).unwrap();
         } else {
@@ -61,7 +61,7 @@ impl SimulatedLog for SqliteLog {
 
     fn read(&mut self) -> Vec<Record> {
         // Every life of the session is a new writer, and the one before it is fenced.
-        let mut group = self.db.begin(Sync::Lazy);
+        let mut group = self.db.begin(Durability::Grouped);
         self.epoch = group.claim(&self.session).unwrap().epoch;
         group.commit().unwrap();
         let everything = ReadRange::After { after: Seq::ZERO, limit: usize::MAX / 2 };

@@ -1,29 +1,39 @@
 //! The writer thread: takes what is queued, commits it as one group, publishes, answers. No timers: while one group is on its way to the
-//! disk the next one gathers, so groups grow exactly when the disk is slow.
+//! disk the next one gathers, so groups grow exactly when the disk is slow. What is too much for one group goes along in steps.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::db::{Db, Group};
-use super::{Message, Stats, WRITE_QUEUE};
-use crate::log::{Error, Sync, Tails};
+use super::mark::{Mark, State};
+use super::steps::{Chore, Progress};
+use super::{Message, WRITE_QUEUE};
+use crate::log::{Durability, Error, Stats, Tails};
+
+/// What comes to the writer.
+pub(super) enum Job {
+    Write(Write),
+    Chore(Chore),
+}
 
 /// One write on its way. Running it inside a group says how to settle it once the fate of the group is known.
 pub(super) struct Write {
-    sync: Sync,
+    durability: Durability,
     run: Box<dyn FnOnce(&mut Group<'_>) -> Settle + Send>,
 }
 
-type Settle = Box<dyn FnOnce(&Result<u64, Error>, &Tails)>;
+/// What is left to do after a write is a chore.
+type Settle = Box<dyn FnOnce(&Result<u64, Error>, &Tails) -> Option<Chore>>;
 
 impl Write {
     /// A write, what it does to the tails once it is committed, and where its answer will be.
     pub(super) fn new<W: Send + 'static, T: Send + 'static>(
-        sync: Sync,
+        durability: Durability,
         work: W,
         apply: fn(&mut Group<'_>, &W) -> Result<T, Error>,
-        publish: fn(&Tails, &W, &T),
+        publish: fn(&Tails, &W, &T) -> Option<Chore>,
     ) -> (Self, oneshot::Receiver<Result<T, Error>>) {
         let (answer, wait) = oneshot::channel();
         let run = move |group: &mut Group<'_>| -> Settle {
@@ -33,14 +43,13 @@ impl Write {
                     Ok(_) => outcome,
                     Err(error) => Err(error.clone()),
                 };
-                if let Ok(value) = &outcome {
-                    publish(tails, &work, value);
-                }
+                let left = outcome.as_ref().ok().and_then(|value| publish(tails, &work, value));
                 // A caller that left is not told.
                 drop(answer.send(outcome));
+                left
             })
         };
-        (Self { sync, run: Box::new(run) }, wait)
+        (Self { durability, run: Box::new(run) }, wait)
     }
 }
 
@@ -48,30 +57,33 @@ impl Write {
 /// build on facts that are not there.
 pub(super) fn run(
     mut db: Db,
-    mut queue: mpsc::Receiver<Message<Write>>,
+    mut queue: mpsc::Receiver<Message<Job>>,
     tails: &Tails,
     stats: &Arc<Stats>,
     failed: &watch::Sender<Option<Error>>,
+    mark: &Mark,
 ) {
-    let mut messages = Vec::with_capacity(WRITE_QUEUE);
+    let mut chores = VecDeque::from(db.unfinished().unwrap_or_default());
     let mut failure: Option<Error> = None;
-    while queue.blocking_recv_many(&mut messages, WRITE_QUEUE) > 0 {
-        let mut writes = Vec::with_capacity(messages.len());
-        for message in messages.drain(..) {
-            match message {
-                Message::Job(write) => writes.push(write),
-                Message::Close => queue.close(),
+    while let Some(jobs) = take(&mut queue, &chores) {
+        let mut writes = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            match job {
+                Job::Write(write) => writes.push(write),
+                Job::Chore(chore) => chores.push_back(chore),
             }
         }
-        if writes.is_empty() {
+        let chore = chores.pop_front();
+        if writes.is_empty() && chore.is_none() {
             continue;
         }
-        let size = writes.len();
+        let size = writes.len() + usize::from(chore.is_some());
         let group = match &failure {
-            None => db.begin(sync_of(&writes)),
+            None if writes.is_empty() && chore.as_ref().is_some_and(Chore::needs_no_sync) => db.begin_unsynced(),
+            None => db.begin(strictest(&writes)),
             Some(error) => Group::broken(error.clone()),
         };
-        let committed = commit(group, writes, tails);
+        let committed = commit(group, writes, chore, &mut chores, tails);
         match committed {
             Ok(events) => stats.count(size, events),
             Err(error) if failure.is_none() => {
@@ -82,24 +94,57 @@ pub(super) fn run(
             Err(_) => {}
         }
     }
+    // The mark first: between the two the write-ahead log is empty, and nothing is missing.
     if failure.is_none()
-        && let Err(error) = db.checkpoint()
+        && let Err(error) = mark.set(State::Closed).and_then(|()| db.checkpoint())
     {
         // Nothing is lost: the next start finds it all in the write-ahead log.
         tracing::warn!(%error, "the log was closed without a checkpoint");
     }
 }
 
-fn commit(mut group: Group<'_>, writes: Vec<Write>, tails: &Tails) -> Result<u64, Error> {
+/// What is queued. Nobody is waited for as long as there are chores. Nothing when the queue is closed and whatever somebody waits for is done;
+/// what is left to remove then is removed by the next daemon.
+fn take(queue: &mut mpsc::Receiver<Message<Job>>, chores: &VecDeque<Chore>) -> Option<Vec<Job>> {
+    let mut jobs = Vec::new();
+    let first = if chores.is_empty() { Some(queue.blocking_recv()?) } else { None };
+    let more = std::iter::from_fn(|| queue.try_recv().ok()).take(WRITE_QUEUE);
+    let mut close = false;
+    for message in first.into_iter().chain(more) {
+        match message {
+            Message::Job(job) => jobs.push(job),
+            Message::Close => close = true,
+        }
+    }
+    if close {
+        queue.close();
+    }
+    let is_over = jobs.is_empty() && queue.is_closed() && queue.is_empty() && !chores.iter().any(Chore::is_awaited);
+    (!is_over).then_some(jobs)
+}
+
+fn commit(
+    mut group: Group<'_>,
+    writes: Vec<Write>,
+    chore: Option<Chore>,
+    chores: &mut VecDeque<Chore>,
+    tails: &Tails,
+) -> Result<u64, Error> {
     let settles: Vec<Settle> = writes.into_iter().map(|write| (write.run)(&mut group)).collect();
+    let stepped = chore.map(|mut chore| (chore.step(&mut group), chore));
     let committed = group.commit();
     for settle in settles {
-        settle(&committed, tails);
+        chores.extend(settle(&committed, tails));
+    }
+    match stepped {
+        Some((Progress::More, chore)) if committed.is_ok() => chores.push_back(chore),
+        Some((_, chore)) => chores.extend(chore.settle(&committed, tails)),
+        None => {}
     }
     committed
 }
 
 /// One that must be on disk takes the whole group there.
-fn sync_of(writes: &[Write]) -> Sync {
-    if writes.iter().any(|write| write.sync == Sync::Now) { Sync::Now } else { Sync::Lazy }
+fn strictest(writes: &[Write]) -> Durability {
+    writes.iter().map(|write| write.durability).max().unwrap_or(Durability::Grouped)
 }

@@ -1,5 +1,3 @@
-use bytes::Bytes;
-
 use super::*;
 
 fn id() -> SessionId {
@@ -7,7 +5,11 @@ fn id() -> SessionId {
 }
 
 fn record(seq: u64, bytes: usize) -> Record {
-    Record { seq: Seq(seq), json: Bytes::from(vec![b'x'; bytes]) }
+    Record::new(Seq(seq), vec![b'x'; bytes])
+}
+
+fn publish(tails: &Tails, seq: u64) {
+    tails.publish(Position(seq), &id(), Seq(seq - 1), &[record(seq, 1)]);
 }
 
 fn seqs(records: Option<Vec<Record>>) -> Option<Vec<u64>> {
@@ -21,21 +23,21 @@ fn forgotten_with_the_last_hold() {
     let second = tails.hold(&id());
     assert!(Arc::ptr_eq(&first.0, &second.0));
     drop(first);
-    assert_eq!(lock(&tails.0).len(), 1);
+    assert_eq!(tails.held.lock().len(), 1);
     drop(second);
-    assert_eq!(lock(&tails.0).len(), 0);
-    tails.publish(&id(), &[record(1, 1)]);
-    assert_eq!(lock(&tails.0).len(), 0);
+    assert_eq!(tails.held.lock().len(), 0);
+    publish(&tails, 1);
+    assert_eq!(tails.held.lock().len(), 0);
 }
 
 #[test]
 fn an_old_tail_does_not_take_a_new_one_with_it() {
     let tails = Tails::default();
     let old = tails.hold(&id());
-    tails.end(&id());
+    tails.end(Position(9), &id());
     let new = tails.hold(&id());
     drop(old);
-    tails.publish(&id(), &[record(1, 1)]);
+    publish(&tails, 1);
     assert_eq!(*new.watch().borrow(), Head::At(Seq(1)));
 }
 
@@ -68,13 +70,13 @@ fn a_head_only_moves_up() {
     let tails = Tails::default();
     let tail = tails.hold(&id());
     let head = tail.watch();
-    tails.publish(&id(), &[record(5, 1)]);
+    publish(&tails, 5);
     tail.learn(Seq(3));
     assert_eq!(*head.borrow(), Head::At(Seq(5)));
     tail.learn(Seq(7));
-    tails.publish(&id(), &[record(6, 1)]);
+    publish(&tails, 6);
     assert_eq!(*head.borrow(), Head::At(Seq(7)));
-    tails.end(&id());
+    tails.end(Position(9), &id());
     tail.learn(Seq(9));
     assert_eq!(*head.borrow(), Head::Gone);
 }

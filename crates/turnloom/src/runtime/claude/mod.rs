@@ -1,16 +1,21 @@
 //! Claude Code on this machine: finding it, starting it, what it has stored. What it says is read in `turnloom_core::runtime::claude`.
 
+mod private;
 mod stored;
 
 use std::path::{Path, PathBuf};
 
-use turnloom_core::runtime::claude::{CAPABILITIES, ClaudeProtocol, MODES, OLDEST, Options, PARAMS, SETTINGS, launch};
+use turnloom_core::runtime::claude::{
+    CAPABILITIES, ClaudeProtocol, MODES, OLDEST, Options, PARAMS, SETTINGS, gives_instructions, launch, may_have_mode,
+};
 use turnloom_core::runtime::{Beginning, Capabilities, Opening, Setting, StartFailure};
 
+use self::private::PrivateFiles;
 use self::stored::Stored;
+use super::instructions;
 use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, Wanted};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, Running, Runtime, Starting, Workshop, start_failure,
+    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, Running, Runtime, Starting, start_failure,
 };
 use crate::process::Launch;
 
@@ -70,17 +75,35 @@ impl Claude {
     }
 
     /// The program and its version, if it is one that can be driven.
-    async fn check(&self, environment: &Environment, workshop: &Workshop) -> Result<(PathBuf, String), StartFailure> {
-        WANTED.check(self.find(environment), &self.config, &self.versions, environment, workshop).await
+    async fn check(
+        &self,
+        environment: &Environment,
+        context: &LaunchContext,
+    ) -> Result<(PathBuf, String), StartFailure> {
+        WANTED.check(self.find(environment), &self.config, &self.versions, environment, context).await
     }
 
-    async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
+    async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
         let mut environment = self.environment();
         environment.of_session(&opening.params);
-        let (program, _) = self.check(&environment, workshop).await?;
+        let (program, _) = self.check(&environment, context).await?;
         let stored = Stored::new(&environment);
-        let options = Options { new_conversation: uuid::Uuid::new_v4().to_string(), lost: lost(opening, &stored)? };
-        let command = launch(opening, &options);
+        let (lost, conversations) = (lost(opening, &stored)?, stored.conversations());
+        let forgot = if lost.is_none() { forgot(opening, stored).await } else { None };
+        let options = Options {
+            new_conversation: uuid::Uuid::new_v4().to_string(),
+            lost,
+            forgot,
+            instructions: opening.cwd.as_deref().filter(|_| gives_instructions(opening)).and_then(said_above),
+            conversations: conversations.to_string_lossy().into_owned(),
+        };
+        let mut command = launch(opening, &options);
+        let given = PrivateFiles::of(&command.files).map_err(|error| StartFailure {
+            message: format!("cannot hand over the settings: {error}"),
+            code: "agent_start_failed".to_owned(),
+            fix: Some("send the message again".to_owned()),
+        })?;
+        command.args.extend(given.args());
         let lock = ConversationLock::take(ID, &command.conversation).map_err(|error| StartFailure {
             message: format!("cannot lock the conversation: {error}"),
             code: "agent_start_failed".to_owned(),
@@ -100,10 +123,10 @@ impl Claude {
             cwd: opening.cwd.as_ref().map_or_else(program::default_directory, PathBuf::from),
             env: environment.into_vec(),
             session: opening.session_id.clone(),
-            line_limit: workshop.max_line_bytes,
+            line_limit: context.max_line_bytes,
         };
-        let agent = workshop.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
-        Ok(Running { agent, protocol: Box::new(ClaudeProtocol::new(options)), held: Some(Box::new(lock)) })
+        let agent = context.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
+        Ok(Running { agent, protocol: Box::new(ClaudeProtocol::new(options)), held: Some(Box::new((lock, given))) })
     }
 }
 
@@ -128,12 +151,32 @@ fn lost(opening: &Opening, stored: &Stored) -> Result<Option<String>, StartFailu
     Ok(Some(format!("{message}, so it starts without memory of what was said")))
 }
 
+/// Whether the end of the conversation is missing where the program keeps it: a program that was killed as it ended a turn may not have written it.
+async fn forgot(opening: &Opening, stored: Stored) -> Option<String> {
+    let (Beginning::Resume { provider_session_id, .. }, Some(anchor)) = (&opening.beginning, &opening.anchor) else {
+        return None;
+    };
+    let has_it = stored.has_entry(provider_session_id, anchor).await;
+    let words = "has not stored the end of the conversation, so it does not remember all of the last turn";
+    (!has_it).then(|| format!("{NAME} {words}"))
+}
+
+/// What the folders of the project above the working directory say. The program reads the working directory's own.
+fn said_above(cwd: &str) -> Option<String> {
+    let cwd = Path::new(cwd);
+    let project = program::project_of(cwd).filter(|project| *project != cwd)?;
+    let said = instructions::of_project(project, cwd.parent()?, &["CLAUDE.md", ".claude/CLAUDE.md"]);
+    let said =
+        said.into_iter().map(|(folder, text)| format!("# CLAUDE.md instructions for {}\n\n{text}", folder.display()));
+    Some(said.collect::<Vec<_>>().join("\n\n")).filter(|all| !all.is_empty())
+}
+
 impl Runtime for Claude {
     fn id(&self) -> &'static str {
         ID
     }
 
-    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
         Box::pin(async move {
             let environment = self.environment();
             let mut info = AgentInfo {
@@ -144,10 +187,12 @@ impl Runtime for Claude {
                 capabilities: CAPABILITIES,
                 modes: MODES,
                 settings: SETTINGS,
+                params: PARAMS,
+                commands: None,
                 problem: None,
                 fix: None,
             };
-            match self.check(&environment, workshop).await {
+            match self.check(&environment, context).await {
                 Ok((_, version)) => {
                     info.version = Some(version.split_whitespace().next().unwrap_or(&version).to_owned());
                     let logged_in = CREDENTIALS.iter().any(|name| environment.get(name).is_some())
@@ -176,8 +221,12 @@ impl Runtime for Claude {
         MODES
     }
 
-    fn own_params(&self) -> &'static [&'static str] {
+    fn params(&self) -> &'static [Setting] {
         PARAMS
+    }
+
+    fn may_have_mode(&self, mode: &str, params: &serde_json::Value) -> Result<(), String> {
+        may_have_mode(mode, params)
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -188,20 +237,20 @@ impl Runtime for Claude {
         i64::from(self.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
-        Box::pin(self.launch(opening, workshop))
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+        Box::pin(self.launch(opening, context))
     }
 
     fn conversations<'a>(
         &'a self,
         cwd: &'a Path,
-        _: &'a Workshop,
+        _: &'a LaunchContext,
     ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
         let stored = Stored::new(&self.environment());
         Box::pin(async move { stored.list(cwd).await })
     }
 
-    fn history<'a>(&'a self, id: &'a str, _: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(&'a self, id: &'a str, _: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
         let stored = Stored::new(&self.environment());
         Box::pin(async move { stored.history(id).await })
     }

@@ -1,5 +1,7 @@
 //! Where Claude Code keeps its conversations: one file each, below a folder for the directory it worked in.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -25,6 +27,11 @@ impl Stored {
         Self { config: environment.path("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")) }
     }
 
+    /// The folder with a folder for each directory that it worked in.
+    pub(super) fn conversations(&self) -> PathBuf {
+        self.config.join("projects")
+    }
+
     pub(super) fn has_login(&self) -> bool {
         self.config.join(".credentials.json").is_file()
     }
@@ -35,20 +42,39 @@ impl Stored {
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return None;
         }
-        let folders = std::fs::read_dir(self.config.join("projects")).ok()?;
+        let folders = std::fs::read_dir(self.conversations()).ok()?;
         let files = folders.filter_map(Result::ok).map(|folder| folder.path().join(format!("{id}.jsonl")));
         files.into_iter().find(|file| file.is_file())
+    }
+
+    /// Whether a conversation has this entry. One that cannot be read is taken for whole: then nothing is known.
+    pub(super) async fn has_entry(self, id: &str, entry: &str) -> bool {
+        let (Some(file), entry) = (self.find(id), entry.to_owned()) else { return true };
+        let found = blocking(move || {
+            let unreadable = |error: std::io::Error| AdoptError::Unreadable(error.to_string());
+            let mut lines = BufReader::new(File::open(&file).map_err(unreadable)?);
+            let mut line = Vec::new();
+            // Line by line: such files may be large. A name is a UUID, so it stands nowhere else by chance.
+            while lines.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
+                if line.windows(entry.len().max(1)).any(|part| part == entry.as_bytes()) {
+                    return Ok(true);
+                }
+                line.clear();
+            }
+            Ok(false)
+        });
+        found.await.unwrap_or(true)
     }
 
     pub(super) async fn list(self, cwd: &Path) -> Result<Vec<Conversation>, AdoptError> {
         let name: String =
             cwd.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let folder = self.config.join("projects").join(name);
+        let folder = self.conversations().join(name);
         blocking(move || {
             let mut files: Vec<(SystemTime, PathBuf)> = match std::fs::read_dir(&folder) {
                 Ok(entries) => entries.filter_map(|entry| changed(entry.ok()?.path())).collect(),
-                // Nothing was ever said there.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+                // Nothing was ever said there, or could be.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidFilename) => Vec::new(),
                 Err(error) => return Err(AdoptError::Unreadable(format!("{}: {error}", folder.display()))),
             };
             files.sort_by(|a, b| b.cmp(a));

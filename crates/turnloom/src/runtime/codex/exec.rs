@@ -2,16 +2,20 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::codex::{Do, EXEC_CAPABILITIES, EXEC_SETTINGS, ExecProtocol, MODES, Run, RunEnd};
+use turnloom_core::runtime::codex::{
+    Do, EXEC_CAPABILITIES, EXEC_PARAMS, EXEC_SETTINGS, ExecProtocol, MODES, Run, RunEnd, config_fits,
+};
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 use super::placeholders::Placeholders;
-use super::{Installed, NAME};
+use super::profile::PrivateProfile;
+use super::{Installed, NAME, home_of, trust};
 use crate::process::{Agent, InProcess, Launch, Line, Spawner};
 use crate::runtime::program::{self, Environment, ProgramConfig};
-use crate::runtime::{AgentInfo, Asking, Running, Runtime, Starting, Workshop, describe};
+use crate::runtime::{AgentInfo, Asking, LaunchContext, Running, Runtime, Starting, describe};
 
 const ID: &str = "codex-exec";
 
@@ -24,19 +28,20 @@ impl CodexExec {
         Self(Installed::new(config))
     }
 
-    async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
+    async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
+        let profile = self.0.profile(&opening.params)?;
         let environment = self.0.environment(&opening.params)?;
-        let (program, _) = self.0.check(&environment, workshop).await?;
+        let (program, _) = self.0.check(&environment, context).await?;
         let runner = Runner {
             program,
             environment,
             cwd: opening.cwd.as_ref().map_or_else(program::default_directory, PathBuf::from),
             session: opening.session_id.clone(),
-            line_limit: workshop.max_line_bytes,
-            spawner: workshop.spawner.clone(),
+            line_limit: context.max_line_bytes,
+            spawner: context.spawner.clone(),
         };
-        let agent = Agent::in_process(&workshop.tracker, workshop.max_line_bytes, |pipes| runner.serve(pipes));
-        Ok(Running { agent, protocol: Box::new(ExecProtocol::default()), held: None })
+        let agent = Agent::in_process(&context.tracker, context.max_line_bytes, |pipes| runner.serve(pipes));
+        Ok(Running { agent, protocol: Box::new(ExecProtocol::with_profile(profile)), held: None })
     }
 }
 
@@ -45,8 +50,8 @@ impl Runtime for CodexExec {
         ID
     }
 
-    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
-        Box::pin(self.0.info(self, "Codex, one process per turn", workshop))
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+        Box::pin(self.0.info(self, "Codex, one process per turn", context))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -57,8 +62,12 @@ impl Runtime for CodexExec {
         MODES
     }
 
-    fn own_params(&self) -> &'static [&'static str] {
-        &["effort", "sandbox", "codex_home", "config"]
+    fn params(&self) -> &'static [Setting] {
+        EXEC_PARAMS
+    }
+
+    fn params_fit(&self, params: &Map<String, Value>) -> bool {
+        params.get("config").is_none_or(config_fits)
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -69,8 +78,8 @@ impl Runtime for CodexExec {
         i64::from(self.0.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
-        Box::pin(self.launch(opening, workshop))
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+        Box::pin(self.launch(opening, context))
     }
 }
 
@@ -124,8 +133,28 @@ impl Runner {
         }
     }
 
-    async fn run(&self, run: Run, output: &mut DuplexStream, stopped: impl Future<Output = After>) -> (RunEnd, After) {
+    async fn run(
+        &self,
+        mut run: Run,
+        output: &mut DuplexStream,
+        stopped: impl Future<Output = After>,
+    ) -> (RunEnd, After) {
+        let home = home_of(&self.environment);
+        trust::keep_unknown(&mut run, &self.cwd, home.as_deref());
+        let mut profile = None;
         let mut args: Vec<_> = run.args.into_iter().map(Into::into).collect();
+        if let Some(home) = home.filter(|_| !run.config.is_empty()) {
+            match PrivateProfile::write(&home, &run.config) {
+                Ok(written) => {
+                    args.splice(1..1, ["--profile".into(), written.name().into()]);
+                    profile = Some(written);
+                }
+                Err(error) => {
+                    let stderr = format!("the settings for {NAME} cannot be written to {}: {error}", home.display());
+                    return (RunEnd { code: None, stderr }, After::GoOn);
+                }
+            }
+        }
         // Before the word that says what to do next.
         let setup = super::SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]);
         args.splice(1..1, setup);
@@ -161,6 +190,8 @@ impl Runner {
                     if count == 0 {
                         break;
                     }
+                    // Whoever speaks has read its settings.
+                    profile = None;
                     for line in lines.drain(..) {
                         // The beginning of a line that is over the limit: the protocol cannot read it either, and says so.
                         let text: &[u8] = match &line {
@@ -186,6 +217,7 @@ impl Runner {
             }
         }
         let exit = handle.wait().await;
+        drop(profile);
         if exit.code != Some(0) {
             placeholders.iter().for_each(Placeholders::remove);
         }
@@ -195,7 +227,7 @@ impl Runner {
 }
 
 /// What follows the end of a process.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 enum After {
     GoOn,
     Then(Run),
@@ -221,6 +253,6 @@ async fn next(orders: &mut Orders) -> Option<Do> {
     None
 }
 
-async fn say(output: &mut DuplexStream, line: &serde_json::Value) -> std::io::Result<()> {
+async fn say(output: &mut DuplexStream, line: &Value) -> std::io::Result<()> {
     output.write_all(format!("{line}\n").as_bytes()).await
 }

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use turnloom_core::runtime;
@@ -14,7 +15,7 @@ use turnloom_core::runtime::codex::{ClientId, Routed, Router};
 
 use super::placeholders::Placeholders;
 use crate::process::{Agent, InProcess, Line, Spawner};
-use crate::runtime::{Workshop, describe};
+use crate::runtime::{LaunchContext, describe};
 
 /// What may wait for the hub; a client that writes faster waits for a place.
 const TO_HUB: usize = 256;
@@ -24,6 +25,8 @@ const TO_CLIENT: usize = 8_192;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a server may say nothing at all while somebody waits to be let in, before it is taken for dead. Longer than a session waits.
 const SILENCE: Duration = Duration::from_secs(90);
+/// How long the hub waits before it asks again what a busy server has refused.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// How long a server may take to end what its clients had running.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -31,6 +34,29 @@ const SETTLE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Hub {
     said: mpsc::Sender<Said>,
+    gone: Arc<Gone>,
+}
+
+/// Clients that have left while the hub had no room to be told. At most as many as there are clients.
+#[derive(Debug, Default)]
+struct Gone {
+    clients: Mutex<Vec<ClientId>>,
+    told: Notify,
+}
+
+impl Gone {
+    fn tell(&self, client: ClientId) {
+        self.lock().push(client);
+        self.told.notify_one();
+    }
+
+    fn take(&self) -> Vec<ClientId> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ClientId>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug)]
@@ -49,8 +75,8 @@ enum Inbox {
 
 impl Hub {
     /// Takes a server that was just started. It ends when nobody has used it for a while.
-    pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, workshop: &Workshop) -> Self {
-        Self::start_with(server, idle_seconds, SILENCE, common, workshop)
+    pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, context: &LaunchContext) -> Self {
+        Self::start_with(server, idle_seconds, SILENCE, common, context)
     }
 
     fn start_with(
@@ -58,22 +84,24 @@ impl Hub {
         idle_seconds: u32,
         silence: Duration,
         common: Placeholders,
-        workshop: &Workshop,
+        context: &LaunchContext,
     ) -> Self {
         let (said, heard) = mpsc::channel(TO_HUB);
+        let gone = Arc::new(Gone::default());
         let task = Task {
+            gone: Arc::clone(&gone),
             server,
             router: Router::default(),
             clients: HashMap::new(),
             workspaces: HashMap::new(),
             common,
-            spawner: workshop.spawner.clone(),
+            spawner: context.spawner.clone(),
             idle: Duration::from_secs(idle_seconds.max(1).into()),
             silence,
-            closing: workshop.closing.clone(),
+            closing: context.closing.clone(),
         };
-        workshop.tracker.spawn(task.run(heard));
-        Self { said }
+        context.tracker.spawn(task.run(heard));
+        Self { said, gone }
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -81,12 +109,12 @@ impl Hub {
     }
 
     /// A place at this server, as an agent. Nothing when the server is gone.
-    pub(super) async fn join(&self, workshop: &Workshop) -> Option<Agent> {
+    pub(super) async fn join(&self, context: &LaunchContext) -> Option<Agent> {
         let (inbox, messages) = mpsc::channel(TO_CLIENT);
         let (answer, joined) = oneshot::channel();
         self.said.send(Said::Join { inbox, answer }).await.ok()?;
-        let client = Client { id: joined.await.ok()?, hub: self.said.clone() };
-        Some(Agent::in_process(&workshop.tracker, workshop.max_line_bytes, |pipes| client.serve(pipes, messages)))
+        let client = Client { id: joined.await.ok()?, hub: self.said.clone(), gone: Arc::clone(&self.gone) };
+        Some(Agent::in_process(&context.tracker, context.max_line_bytes, |pipes| client.serve(pipes, messages)))
     }
 }
 
@@ -95,6 +123,7 @@ impl Hub {
 struct Client {
     id: ClientId,
     hub: mpsc::Sender<Said>,
+    gone: Arc<Gone>,
 }
 
 impl Client {
@@ -129,12 +158,8 @@ impl Client {
 /// However a client ends, also where it is killed: what it had running must not go on.
 impl Drop for Client {
     fn drop(&mut self) {
-        let gone = Said::Gone { client: self.id };
-        if let Err(mpsc::error::TrySendError::Full(gone)) = self.hub.try_send(gone)
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let hub = self.hub.clone();
-            runtime.spawn(async move { drop(hub.send(gone).await) });
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(Said::Gone { client: self.id }) {
+            self.gone.tell(self.id);
         }
     }
 }
@@ -150,6 +175,7 @@ fn hear(router: &mut Router, lines: &mut Vec<Line>, out: &mut Routed) {
 }
 
 struct Task {
+    gone: Arc<Gone>,
     server: Agent,
     router: Router,
     clients: HashMap<ClientId, mpsc::Sender<Inbox>>,
@@ -170,35 +196,37 @@ impl Task {
         let mut lines = Vec::new();
         let mut silent = false;
         let mut alone = None;
-        let mut knocked = None;
+        let mut handshake_since = None;
+        let mut asked_again = None;
         let exit = loop {
             let waiting = self.server.input.is_waiting();
             alone = self.router.is_empty().then(|| alone.unwrap_or_else(Instant::now));
             let nobody = alone.is_some();
             let until = alone.unwrap_or_else(Instant::now) + self.idle;
-            knocked = self.router.is_knocked_at().then(|| knocked.unwrap_or_else(Instant::now));
-            let hangs = knocked.map(|knocked| knocked + self.silence);
+            handshake_since = self.router.has_pending_handshake().then(|| handshake_since.unwrap_or_else(Instant::now));
+            let hangs = handshake_since.map(|handshake_since| handshake_since + self.silence);
+            asked_again = self.router.has_refused().then(|| asked_again.unwrap_or_else(Instant::now));
+            let ask_again = asked_again.unwrap_or_else(Instant::now) + ASK_AGAIN;
             let mut routed = Routed::default();
             tokio::select! {
                 said = heard.recv() => match said {
-                    Some(Said::Join { inbox, answer }) => {
-                        let client = self.router.connect();
-                        self.clients.insert(client, inbox);
-                        if answer.send(client).is_err() {
-                            self.router.disconnect(client, &mut routed);
-                        }
-                    }
-                    Some(Said::Line { client, line }) => self.router.from_client(client, &line, &mut routed),
-                    Some(Said::Gone { client }) => {
-                        self.clients.remove(&client);
-                        self.router.disconnect(client, &mut routed);
-                    }
+                    Some(said) => self.hear_client(said, &mut routed),
                     // Nobody can come any more: the daemon ends, or the session whose own server this is.
                     None => break None,
                 },
+                () = self.gone.told.notified() => {
+                    let gone = self.gone.take();
+                    // What they said before they left comes first.
+                    for said in std::iter::from_fn(|| heard.try_recv().ok()).take(TO_HUB) {
+                        self.hear_client(said, &mut routed);
+                    }
+                    for client in gone {
+                        self.hear_client(Said::Gone { client }, &mut routed);
+                    }
+                }
                 count = self.server.output.next_batch(&mut lines), if !silent => {
                     silent = count == 0;
-                    knocked = None;
+                    handshake_since = None;
                     hear(&mut self.router, &mut lines, &mut routed);
                 }
                 written = self.server.input.flush(), if waiting => if let Err(error) = written {
@@ -209,8 +237,12 @@ impl Task {
                 () = tokio::time::sleep_until(until), if nobody => break None,
                 () = tokio::time::sleep_until(hangs.unwrap_or(until)), if hangs.is_some() => {
                     tracing::warn!("an app-server of codex does not answer and is ended");
-                    knocked = None;
+                    handshake_since = None;
                     self.server.handle.kill();
+                }
+                () = tokio::time::sleep_until(ask_again), if asked_again.is_some() => {
+                    asked_again = None;
+                    self.router.ask_again(&mut routed);
                 }
                 () = self.closing.cancelled(), if nobody => break None,
             }
@@ -226,6 +258,23 @@ impl Task {
         let mut routed = Routed::default();
         self.router.server_gone(&reason, &mut routed);
         self.deliver(routed, 1).await;
+    }
+
+    fn hear_client(&mut self, said: Said, routed: &mut Routed) {
+        match said {
+            Said::Join { inbox, answer } => {
+                let client = self.router.connect();
+                self.clients.insert(client, inbox);
+                if answer.send(client).is_err() {
+                    self.router.disconnect(client, routed);
+                }
+            }
+            Said::Line { client, line } => self.router.from_client(client, &line, routed),
+            Said::Gone { client } => {
+                self.clients.remove(&client);
+                self.router.disconnect(client, routed);
+            }
+        }
     }
 
     /// Ends a server that nobody uses: the end of its input is all it needs.
@@ -336,29 +385,52 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::process::Spawner;
+    use crate::process::{ControlGroups, Spawner};
 
     /// What starts nothing: the server of these tests is inside this process.
-    fn workshop() -> Workshop {
+    fn context() -> LaunchContext {
         let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
-        let spawner = Spawner::start(PathBuf::new(), tracker.clone(), tokio::runtime::Handle::current()).unwrap();
-        Workshop { spawner, tracker, max_line_bytes: 1 << 20, closing }
+        let spawner =
+            Spawner::start(PathBuf::new(), ControlGroups::Never, tracker.clone(), tokio::runtime::Handle::current())
+                .unwrap();
+        LaunchContext { spawner, tracker, max_line_bytes: 1 << 20, closing }
     }
 
     #[tokio::test]
     async fn a_server_that_never_answers_is_ended() {
-        let workshop = workshop();
+        let context = context();
         let deaf = |pipes: InProcess| async move {
             // It holds its pipes and says nothing.
             let _pipes = pipes;
             std::future::pending().await
         };
-        let server = Agent::in_process(&workshop.tracker, 1 << 20, deaf);
-        let common = Placeholders::none(&workshop.spawner).await;
-        let hub = Hub::start_with(server, 3_600, Duration::from_millis(20), common, &workshop);
-        let mut agent = hub.join(&workshop).await.unwrap();
+        let server = Agent::in_process(&context.tracker, 1 << 20, deaf);
+        let common = Placeholders::none(&context.spawner).await;
+        let hub = Hub::start_with(server, 3_600, Duration::from_millis(20), common, &context);
+        let mut agent = hub.join(&context).await.unwrap();
         agent.input.write_all(b"{\"id\":1,\"method\":\"initialize\",\"params\":{}}\n").await.unwrap();
         assert_ne!(agent.handle.wait().await.code, Some(0));
         assert!(!hub.is_alive(), "the next one starts another");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_while_the_hub_has_no_room_is_heard_of() {
+        let (context, id) = (context(), Router::default().connect());
+        let (hub, _heard) = mpsc::channel(1);
+        hub.try_send(Said::Gone { client: id }).unwrap();
+        let gone = Arc::new(Gone::default());
+        drop(Client { id, hub, gone: Arc::clone(&gone) });
+        assert_eq!(gone.take(), [id]);
+        // The hub lets it go.
+        let mute = |pipes: InProcess| async move {
+            let _pipes = pipes;
+            std::future::pending().await
+        };
+        let server = Agent::in_process(&context.tracker, 1 << 20, mute);
+        let common = Placeholders::none(&context.spawner).await;
+        let hub = Hub::start_with(server, 3_600, SILENCE, common, &context);
+        let agent = hub.join(&context).await.unwrap();
+        hub.gone.tell(id);
+        assert_eq!(agent.handle.wait().await.code, Some(1), "it is the first one there");
     }
 }

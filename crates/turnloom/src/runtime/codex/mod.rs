@@ -3,14 +3,15 @@
 mod exec;
 mod hub;
 mod placeholders;
+mod profile;
 mod stored;
+mod trust;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, MODES, OLDEST, PARAMS, SETTINGS};
+use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, MODES, OLDEST, PARAMS, SETTINGS, config_fits};
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 pub use self::exec::CodexExec;
@@ -18,9 +19,11 @@ use self::hub::Hub;
 use self::placeholders::Placeholders;
 use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, News, Running, Runtime, Starting, Workshop, start_failure,
+    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, Starting,
+    start_failure,
 };
 use crate::process::Launch;
+use crate::sync::Locked;
 
 const ID: &str = "codex";
 const NAME: &str = "Codex";
@@ -47,35 +50,36 @@ const SETUP: &[&str] = &[
 #[derive(Debug)]
 pub struct Codex {
     installed: Installed,
-    hubs: Mutex<Vec<(Environment, Hub)>>,
+    hubs: Locked<Vec<(Environment, Hub)>>,
     /// Servers are started one after the other, so that sessions that begin together share one.
     starting: tokio::sync::Mutex<()>,
 }
 
 impl Codex {
     pub fn new(config: ProgramConfig) -> Self {
-        Self { installed: Installed::new(config), hubs: Mutex::default(), starting: tokio::sync::Mutex::default() }
+        Self { installed: Installed::new(config), hubs: Locked::default(), starting: tokio::sync::Mutex::default() }
     }
 
-    async fn launch(&self, opening: &Opening, workshop: &Workshop) -> Result<Running, StartFailure> {
+    async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
+        let profile = self.installed.profile(&opening.params)?;
         let own = opening.params.get("own_process").and_then(Value::as_bool) == Some(true);
         let agent = if own {
             let environment = self.installed.environment(&opening.params)?;
-            let hub = self.start_server(environment, opening.session_id.clone(), workshop).await?;
-            hub.join(workshop).await
+            let hub = self.start_server(environment, opening.session_id.clone(), context).await?;
+            hub.join(context).await
         } else {
-            self.shared(&opening.params, workshop).await?.join(workshop).await
+            self.shared(&opening.params, context).await?.join(context).await
         };
         let agent = agent.ok_or_else(|| StartFailure {
             message: format!("{NAME} ended before anybody could speak with it"),
             code: "agent_start_failed".to_owned(),
             fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
         })?;
-        Ok(Running { agent, protocol: Box::new(CodexProtocol::default()), held: None })
+        Ok(Running { agent, protocol: Box::new(CodexProtocol::with_profile(profile)), held: None })
     }
 
     /// The server for such sessions, started if there is none, or none any more.
-    async fn shared(&self, params: &Value, workshop: &Workshop) -> Result<Hub, StartFailure> {
+    async fn shared(&self, params: &Value, context: &LaunchContext) -> Result<Hub, StartFailure> {
         let environment = self.installed.environment(params)?;
         let _one_at_a_time = self.starting.lock().await;
         let known =
@@ -83,8 +87,8 @@ impl Codex {
         if let Some(hub) = known {
             return Ok(hub);
         }
-        let server = SessionId::trusted(format!("codex-{}", uuid::Uuid::now_v7()));
-        let hub = self.start_server(environment.clone(), server, workshop).await?;
+        let server = SessionId::trusted(format!("codex-{}", uuid::Uuid::new_v4()));
+        let hub = self.start_server(environment.clone(), server, context).await?;
         let mut hubs = self.lock();
         hubs.retain(|(_, hub)| hub.is_alive());
         hubs.push((environment, hub.clone()));
@@ -95,10 +99,10 @@ impl Codex {
         &self,
         environment: Environment,
         session: SessionId,
-        workshop: &Workshop,
+        context: &LaunchContext,
     ) -> Result<Hub, StartFailure> {
-        let (program, _) = self.installed.check(&environment, workshop).await?;
-        let common = Placeholders::missing_in_common(&environment, &workshop.spawner).await;
+        let (program, _) = self.installed.check(&environment, context).await?;
+        let common = Placeholders::missing_in_common(&environment, &context.spawner).await;
         let mut args = vec!["app-server".into()];
         args.extend(SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
         let launch = Launch {
@@ -107,14 +111,14 @@ impl Codex {
             cwd: program::default_directory(),
             env: environment.into_vec(),
             session,
-            line_limit: workshop.max_line_bytes,
+            line_limit: context.max_line_bytes,
         };
-        let agent = workshop.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
-        Ok(Hub::start(agent, self.installed.config.idle_seconds, common, workshop))
+        let agent = context.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
+        Ok(Hub::start(agent, self.installed.config.idle_seconds, common, context))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Environment, Hub)>> {
-        self.hubs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hubs.lock()
     }
 }
 
@@ -123,8 +127,8 @@ impl Runtime for Codex {
         ID
     }
 
-    fn info<'a>(&'a self, workshop: &'a Workshop) -> Asking<'a, AgentInfo> {
-        Box::pin(self.installed.info(self, NAME, workshop))
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+        Box::pin(self.installed.info(self, NAME, context))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -135,8 +139,12 @@ impl Runtime for Codex {
         MODES
     }
 
-    fn own_params(&self) -> &'static [&'static str] {
+    fn params(&self) -> &'static [Setting] {
         PARAMS
+    }
+
+    fn params_fit(&self, params: &Map<String, Value>) -> bool {
+        params.get("config").is_none_or(config_fits)
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -147,19 +155,19 @@ impl Runtime for Codex {
         i64::from(self.installed.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, workshop: &'a Workshop) -> Starting<'a> {
-        Box::pin(self.launch(opening, workshop))
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+        Box::pin(self.launch(opening, context))
     }
 
     fn conversations<'a>(
         &'a self,
         cwd: &'a Path,
-        workshop: &'a Workshop,
+        context: &'a LaunchContext,
     ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
         Box::pin(async move {
             let hub =
-                self.shared(&Value::Null, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
-            stored::list(&hub, cwd, workshop).await
+                self.shared(&Value::Null, context).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            stored::list(&hub, cwd, context).await
         })
     }
 
@@ -167,25 +175,25 @@ impl Runtime for Codex {
         true
     }
 
-    fn tell<'a>(
+    fn push<'a>(
         &'a self,
         id: &'a str,
         params: &'a Value,
-        news: &'a News,
-        workshop: &'a Workshop,
+        update: &'a MirrorUpdate,
+        context: &'a LaunchContext,
     ) -> Asking<'a, Result<(), AdoptError>> {
         Box::pin(async move {
-            let hub = self.shared(params, workshop).await;
+            let hub = self.shared(params, context).await;
             let hub = hub.map_err(|failure| AdoptError::Unreadable(failure.message))?;
-            stored::tell(&hub, id, news, workshop).await
+            stored::push(&hub, id, update, context).await
         })
     }
 
-    fn history<'a>(&'a self, id: &'a str, workshop: &'a Workshop) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(&'a self, id: &'a str, context: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
         Box::pin(async move {
             let hub =
-                self.shared(&Value::Null, workshop).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
-            stored::history(&hub, id, workshop).await
+                self.shared(&Value::Null, context).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
+            stored::history(&hub, id, context).await
         })
     }
 }
@@ -218,6 +226,11 @@ impl Installed {
         Ok(environment)
     }
 
+    /// The settings that a session's profile stands for.
+    fn profile(&self, params: &Value) -> Result<Map<String, Value>, StartFailure> {
+        profile::of_session(home_of(&self.environment(params)?).as_deref(), params)
+    }
+
     /// The program itself. What npm puts into `PATH` is a launcher, which costs memory and does not pass signals on.
     fn find(&self, environment: &Environment) -> Option<PathBuf> {
         let home = environment.path("HOME").unwrap_or_default();
@@ -229,11 +242,15 @@ impl Installed {
     }
 
     /// The program and its version, if it is one that can be driven.
-    async fn check(&self, environment: &Environment, workshop: &Workshop) -> Result<(PathBuf, String), StartFailure> {
-        WANTED.check(self.find(environment), &self.config, &self.versions, environment, workshop).await
+    async fn check(
+        &self,
+        environment: &Environment,
+        context: &LaunchContext,
+    ) -> Result<(PathBuf, String), StartFailure> {
+        WANTED.check(self.find(environment), &self.config, &self.versions, environment, context).await
     }
 
-    async fn info(&self, runtime: &dyn Runtime, name: &str, workshop: &Workshop) -> AgentInfo {
+    async fn info(&self, runtime: &dyn Runtime, name: &str, context: &LaunchContext) -> AgentInfo {
         let mut info = AgentInfo {
             id: runtime.id().to_owned(),
             name: name.to_owned(),
@@ -242,11 +259,13 @@ impl Installed {
             capabilities: runtime.capabilities(),
             modes: runtime.modes(),
             settings: runtime.settings(),
+            params: runtime.params(),
+            commands: None,
             problem: None,
             fix: None,
         };
         let environment = Environment::of_daemon(PASSED_ON, &self.config);
-        match self.check(&environment, workshop).await {
+        match self.check(&environment, context).await {
             Ok((_, version)) => {
                 info.version = Some(version.split_whitespace().last().unwrap_or(&version).to_owned());
                 if let Some(problem) = settings_problem(&environment) {
@@ -274,8 +293,8 @@ fn home_of(environment: &Environment) -> Option<PathBuf> {
 fn settings_problem(environment: &Environment) -> Option<String> {
     let file = home_of(environment)?.join("config.toml");
     let text = std::fs::read_to_string(&file).ok()?;
-    let error = text.parse::<toml::Table>().err()?;
-    Some(format!("{} is not TOML: {}", file.display(), error.message()))
+    let error = profile::read(&text).err()?;
+    Some(format!("{} {error}", file.display()))
 }
 
 /// A key in the environment, a login, or settings that may name a provider of their own.

@@ -11,7 +11,7 @@ use turnloom_core::time::Timestamp;
 
 use super::hub::Hub;
 use crate::process::{Agent, Line};
-use crate::runtime::{AdoptError, Conversation, History, News, Workshop};
+use crate::runtime::{AdoptError, Conversation, History, LaunchContext, MirrorUpdate};
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -20,8 +20,8 @@ const PAGE: u64 = 100;
 /// How much there may be.
 const MAX_PAGES: usize = 100;
 
-pub(super) async fn list(hub: &Hub, cwd: &Path, workshop: &Workshop) -> Result<Vec<Conversation>, AdoptError> {
-    let mut caller = Caller::join(hub, workshop).await?;
+pub(super) async fn list(hub: &Hub, cwd: &Path, context: &LaunchContext) -> Result<Vec<Conversation>, AdoptError> {
+    let mut caller = Caller::join(hub, context).await?;
     let mut found = Vec::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
@@ -38,8 +38,8 @@ pub(super) async fn list(hub: &Hub, cwd: &Path, workshop: &Workshop) -> Result<V
     Ok(found)
 }
 
-pub(super) async fn history(hub: &Hub, id: &str, workshop: &Workshop) -> Result<History, AdoptError> {
-    let mut caller = Caller::join(hub, workshop).await?;
+pub(super) async fn history(hub: &Hub, id: &str, context: &LaunchContext) -> Result<History, AdoptError> {
+    let mut caller = Caller::join(hub, context).await?;
     let not_found = |_| AdoptError::NotFound(id.to_owned());
     let result = caller.call("thread/read", json!({ "threadId": id })).await.map_err(not_found)?;
     let thread: Value = serde_json::from_str(&result).map_err(|error| AdoptError::Unreadable(error.to_string()))?;
@@ -63,12 +63,17 @@ pub(super) async fn history(hub: &Hub, id: &str, workshop: &Workshop) -> Result<
     Ok(History { conversation: conversation(thread), turns })
 }
 
-pub(super) async fn tell(hub: &Hub, id: &str, news: &News, workshop: &Workshop) -> Result<(), AdoptError> {
-    let mut caller = Caller::join(hub, workshop).await?;
-    let (method, params) = match news {
-        News::Renamed(title) => ("thread/name/set", json!({ "threadId": id, "name": title })),
-        News::Archived => ("thread/archive", json!({ "threadId": id })),
-        News::Unarchived => ("thread/unarchive", json!({ "threadId": id })),
+pub(super) async fn push(
+    hub: &Hub,
+    id: &str,
+    update: &MirrorUpdate,
+    context: &LaunchContext,
+) -> Result<(), AdoptError> {
+    let mut caller = Caller::join(hub, context).await?;
+    let (method, params) = match update {
+        MirrorUpdate::Renamed(title) => ("thread/name/set", json!({ "threadId": id, "name": title })),
+        MirrorUpdate::Archived => ("thread/archive", json!({ "threadId": id })),
+        MirrorUpdate::Unarchived => ("thread/unarchive", json!({ "threadId": id })),
     };
     caller.call(method, params).await.map(drop).map_err(AdoptError::Unreadable)
 }
@@ -89,9 +94,9 @@ struct Caller {
 }
 
 impl Caller {
-    async fn join(hub: &Hub, workshop: &Workshop) -> Result<Self, AdoptError> {
+    async fn join(hub: &Hub, context: &LaunchContext) -> Result<Self, AdoptError> {
         let gone = || AdoptError::Unreadable("codex is gone".to_owned());
-        let mut caller = Self { agent: hub.join(workshop).await.ok_or_else(gone)?, peer: Peer::new(Flavor::Plain) };
+        let mut caller = Self { agent: hub.join(context).await.ok_or_else(gone)?, peer: Peer::new(Flavor::Plain) };
         let client = json!({ "name": "turnloom", "title": "Turnloom", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "clientInfo": client, "capabilities": { "experimentalApi": true } });
         caller.call("initialize", params).await.map_err(AdoptError::Unreadable)?;

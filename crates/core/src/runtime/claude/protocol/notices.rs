@@ -8,15 +8,12 @@ use crate::event::{
     ModelChanged, SessionUpdated, Status,
 };
 use crate::runtime::claude::host_tools;
-use crate::runtime::claude::wire::{RateLimit, System};
+use crate::runtime::claude::wire::{RateLimit, System, texts};
 use crate::runtime::{Line, Output, Report, unparsed};
 
 /// What is read and says nothing that a session should remember.
 const NOTHING_NEW: &[&str] = &[
-    "thinking_tokens",          // an estimate while the thinking itself streams
-    "background_tasks_changed", // the tasks say so themselves
-    "task_progress",
-    "task_updated",
+    "thinking_tokens", // an estimate while the thinking itself streams
     "session_state_changed",
     "informational",
     "hook_started",
@@ -25,6 +22,18 @@ const NOTHING_NEW: &[&str] = &[
     "post_turn_summary",
     "files_persisted",
     "local_command_output",
+    "model_refusal_fallback", // the model that it goes on with is told at the next turn
+    "model_fallback",
+    "instruction_size_warning",
+    "commands_changed",
+    "memory_saved",
+    "memory_recall",
+    "per_turn_effort_changed",
+    "turn_duration",
+    "stop_hook_summary",
+    "away_summary",
+    "scheduled_task_fire", // the program says when it begins with it
+    "task_summary",
 ];
 
 impl ClaudeProtocol {
@@ -55,8 +64,22 @@ impl ClaudeProtocol {
                 out.report(Status { state: Activity::Retrying, label, attempt, detail });
             }
             "compact_boundary" => self.compacted(system, out),
-            "task_started" => self.tasks.started(system, &self.tools, out),
-            "task_notification" => self.tasks.ended(system, out),
+            "task_started" => self.after.tasks.started(system, &self.tools, out),
+            "task_updated" => self.after.tasks.updated(system, out),
+            "task_progress" => self.after.tasks.progress(system, out),
+            "task_notification" => self.after.tasks.ended(system, &self.conversation, out),
+            "background_tasks_changed" => self.after.tasks.are(system, out),
+            "model_refusal_no_fallback" => self.turn.refused(),
+            "notification" => {
+                let text = |name: &str| system.text(name).unwrap_or_default().to_owned();
+                out.report(EvidenceChanged {
+                    evidence_id: format!("notice:{}", text("key")),
+                    kind: "notice".to_owned(),
+                    title: text("text"),
+                    status: text("priority"),
+                    detail: None,
+                });
+            }
             "permission_denied" => {
                 system.text("tool_use_id").into_iter().for_each(|id| self.tools.denied(id));
             }
@@ -74,6 +97,8 @@ impl ClaudeProtocol {
     /// Every turn of the program begins with this.
     fn init(&mut self, init: &System, out: &mut Output) {
         self.turn.init(out);
+        let can = texts(init.rest.get("capabilities"));
+        self.after.schedule.turn_begins(can.iter().any(|what| what == "lifecycle_wakeup_source_v1"));
         if let Some(id) = init.text("session_id").filter(|id| *id != self.conversation) {
             id.clone_into(&mut self.conversation);
             let reason = "the agent began a new conversation".to_owned();
@@ -114,16 +139,20 @@ impl ClaudeProtocol {
     fn status(&mut self, status: &System, out: &mut Output) {
         self.mode_is(status.text("permissionMode"), out);
         if status.text("status") == Some("compacting") && self.compaction.is_none() {
-            let trigger = CompactionTrigger::Auto;
+            let by_hand = self.compacts_by_hand;
+            let trigger = if by_hand { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
             self.compaction = Some(trigger);
             out.report(CompactionStart { trigger });
         }
-        if status.text("compact_result") == Some("failed") && self.compaction.take().is_some() {
-            out.report(CompactionEnd {
-                failed: Some(true),
-                reason: CompactionReason::Tokens,
-                ..CompactionEnd::default()
-            });
+        if status.text("compact_result") == Some("failed")
+            && let Some(trigger) = self.compaction.take()
+        {
+            let reason = match trigger {
+                CompactionTrigger::Manual => CompactionReason::Manual,
+                CompactionTrigger::Auto => CompactionReason::Tokens,
+            };
+            self.turn.compaction_failed(trigger, status.text("compact_error"));
+            out.report(CompactionEnd { failed: Some(true), reason, ..CompactionEnd::default() });
         }
     }
 

@@ -2,7 +2,8 @@
 //! answers back, and sends what the server says to the client whose thread it is about. Threads that nobody asked for are sub-agents: they belong
 //! to the client of their parent. Pure: lines in, lines out. What the lines mean for a session is not known here.
 
-mod leaving;
+mod disconnect;
+mod responses;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -13,12 +14,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::threads::Whose;
+use self::responses::OnResponse;
+use self::threads::Owner;
 use crate::runtime::Line;
 use crate::runtime::jsonrpc::{Error, Id, Incoming, read};
 
-/// How many names are remembered whose echo has not come.
-const MAX_NAMED: usize = 1_024;
 /// How much of a line that cannot be read is passed on.
 const UNREADABLE_BYTES: usize = 2 * 1024;
 
@@ -61,8 +61,10 @@ pub struct Router {
     threads: BTreeMap<String, Thread>,
     /// What the server asked and waits for.
     asked: BTreeMap<Id, Asked>,
-    strangers: BTreeMap<String, Stranger>,
+    unclaimed: BTreeMap<String, UnclaimedThread>,
     held: usize,
+    /// Children, and the threads that have told of them.
+    told: BTreeMap<String, String>,
     /// Threads of clients that have left, and whose children they are.
     forgotten: VecDeque<(String, Option<String>)>,
     /// Names that clients have given to threads, until the server has told of them.
@@ -75,18 +77,24 @@ struct Thread {
     parent: Option<String>,
     /// The turn that runs in it.
     turn: Option<String>,
+    /// Its last turn did not come to its own end.
+    interrupted: bool,
+    /// How many of its commands were running when they were last listed, without those that were ended since.
+    commands: usize,
     cwd: Option<String>,
 }
 
 /// A thread of which it is not known whose it is.
 #[derive(Debug, Default)]
-struct Stranger {
+struct UnclaimedThread {
     /// What it has said.
     lines: Vec<Vec<u8>>,
-    /// Its parent, which is a stranger as well.
+    /// Its parent, which is unclaimed as well.
     parent: Option<String>,
     /// How often the server did not want to say who it is.
     refused: usize,
+    /// It has refused, and is asked again in a while.
+    waits: bool,
 }
 
 #[derive(Debug)]
@@ -102,7 +110,7 @@ enum Call {
     Client {
         client: ClientId,
         id: Id,
-        means: Means,
+        on_response: OnResponse,
     },
     /// A turn is about to begin in this thread, and whoever wanted it has left.
     Orphan {
@@ -118,28 +126,6 @@ enum Call {
         cwd: Option<String>,
     },
     Nobody,
-}
-
-/// What the answer to a client's call means for everybody.
-#[derive(Debug)]
-enum Means {
-    Nothing,
-    /// It brings a thread. One that is resumed speaks before that, so it already has its owner.
-    Thread {
-        owned: Option<String>,
-    },
-    /// It begins a turn in this thread.
-    Turn {
-        thread_id: String,
-    },
-    /// It tells the end of commands by force, in this directory.
-    Ended {
-        cwd: Option<String>,
-    },
-    Name {
-        thread_id: String,
-        name: String,
-    },
 }
 
 /// The handshake happens once; everybody gets the same answer.
@@ -161,11 +147,13 @@ struct About<'a> {
     #[serde(borrow)]
     thread: Option<Named<'a>>,
     #[serde(borrow)]
-    turn: Option<Named<'a>>,
+    turn: Option<TurnNamed<'a>>,
     #[serde(borrow)]
     cwd: Option<Cow<'a, str>>,
     #[serde(borrow, alias = "threadName")]
     name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cursor: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -175,6 +163,15 @@ struct Named<'a> {
     id: Cow<'a, str>,
     #[serde(borrow)]
     parent_thread_id: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TurnNamed<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
 }
 
 impl Router {
@@ -196,8 +193,9 @@ impl Router {
     }
 
     /// Whether a client waits to be let in. The server answers that at once, whatever else goes on.
-    pub fn is_knocked_at(&self) -> bool {
-        let knocks = |call: &Call| matches!(call, Call::Hello | Call::Client { means: Means::Thread { .. }, .. });
+    pub fn has_pending_handshake(&self) -> bool {
+        let knocks =
+            |call: &Call| matches!(call, Call::Hello | Call::Client { on_response: OnResponse::Thread { .. }, .. });
         self.calls.values().any(knocks)
     }
 
@@ -235,43 +233,13 @@ impl Router {
             return self.greet(client, id, params, out);
         }
         let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
-        let Some(means) = self.meaning(client, method, &about) else {
+        let Some(on_response) = self.on_response(client, method, &about) else {
             let thread_id = about.thread_id.unwrap_or_default();
             let error = Error::new(-32_600, format!("thread {thread_id} already has an active writer"));
             return out.to_clients.push((client, encoded(&json!({ "id": id, "error": error }))));
         };
         let params: Value = serde_json::from_str(params).unwrap_or_default();
-        self.call(Call::Client { client, id, means }, method, &params, out);
-    }
-
-    /// What a call is about. Nothing, if it wants a thread that somebody else has.
-    fn meaning(&mut self, client: ClientId, method: &str, about: &About<'_>) -> Option<Means> {
-        let thread_id = about.thread_id.as_deref().unwrap_or_default();
-        Some(match method {
-            "thread/resume" => match self.threads.get(thread_id) {
-                Some(thread) if thread.owner != client => return None,
-                Some(_) => Means::Thread { owned: None },
-                None => {
-                    self.own(thread_id, client, None);
-                    Means::Thread { owned: Some(thread_id.to_owned()) }
-                }
-            },
-            "thread/start" | "thread/fork" => Means::Thread { owned: None },
-            "turn/start" | "review/start" => Means::Turn { thread_id: thread_id.to_owned() },
-            // They are listed when a turn was interrupted, which may already have ended them.
-            "thread/backgroundTerminals/list" | "thread/backgroundTerminals/terminate" => {
-                Means::Ended { cwd: self.threads.get(thread_id).and_then(|thread| thread.cwd.clone()) }
-            }
-            "thread/name/set" => {
-                let (thread_id, name) = (thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned());
-                if self.named.len() >= MAX_NAMED {
-                    self.named.clear();
-                }
-                self.named.insert((thread_id.clone(), name.clone()));
-                Means::Name { thread_id, name }
-            }
-            _ => Means::Nothing,
-        })
+        self.call(Call::Client { client, id, on_response }, method, &params, out);
     }
 
     fn greet(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
@@ -320,13 +288,13 @@ impl Router {
             Ok(Some(Incoming::Request { id, params, .. })) => {
                 let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
                 let thread_id = about.thread_id.map(Cow::into_owned);
-                match thread_id.as_deref().map(|thread_id| self.whose(thread_id)) {
-                    Some(Whose::Of(client)) => {
+                match thread_id.as_deref().map(|thread_id| self.owner_of(thread_id)) {
+                    Some(Owner::Client(client)) => {
                         self.asked.insert(id, Asked { client, thread_id });
                         out.to_clients.push((client, with_end(bytes)));
                     }
-                    Some(Whose::Unknown) => self.hold(thread_id.as_deref().unwrap_or_default(), bytes, out),
-                    Some(Whose::Forgotten) | None => self.refuse(&id, out),
+                    Some(Owner::Unknown) => self.hold(thread_id.as_deref().unwrap_or_default(), bytes, out),
+                    Some(Owner::Forgotten) | None => self.refuse(&id, out),
                 }
             }
             Ok(Some(Incoming::Notification { method, params })) => self.notification(&method, params, bytes, out),
@@ -359,23 +327,26 @@ impl Router {
         {
             return; // Whoever gave it this name knows.
         }
-        match self.whose(thread_id) {
-            Whose::Of(client) => {
-                let turn = about.turn.map(|turn| turn.id.into_owned());
-                self.follow(method, thread_id, turn);
+        match self.owner_of(thread_id) {
+            Owner::Client(client) => {
+                self.follow(method, thread_id, about.turn.as_ref());
+                if method.starts_with("item/") {
+                    self.hear_of_children(thread_id, client, params);
+                }
                 out.to_clients.push((client, with_end(bytes)));
             }
-            Whose::Unknown => self.hold(thread_id, bytes, out),
-            Whose::Forgotten => {}
+            Owner::Unknown => self.hold(thread_id, bytes, out),
+            Owner::Forgotten => {}
         }
     }
 
     /// Remembers what runs, so that it can be stopped when its client leaves.
-    fn follow(&mut self, method: &str, thread_id: &str, turn: Option<String>) {
+    fn follow(&mut self, method: &str, thread_id: &str, turn: Option<&TurnNamed<'_>>) {
         match (method, self.threads.get_mut(thread_id)) {
-            ("turn/started", Some(thread)) => thread.turn = turn,
+            ("turn/started", Some(thread)) => thread.turn = turn.map(|turn| turn.id.to_string()),
             ("turn/completed", Some(thread)) => {
                 thread.turn = None;
+                thread.interrupted = turn.is_some_and(|turn| turn.status == "interrupted");
                 self.asked.retain(|_, asked| asked.thread_id.as_deref() != Some(thread_id));
             }
             _ => {}
@@ -401,7 +372,7 @@ impl Router {
                     }
                 }
             }
-            Call::Client { client, id, means } => {
+            Call::Client { client, id, on_response } => {
                 if self.clients.contains(&client) {
                     let line = match &result {
                         Ok(result) => answer(&id, result),
@@ -409,7 +380,7 @@ impl Router {
                     };
                     out.to_clients.push((client, line));
                 }
-                self.client_answered(client, means, result.ok(), out);
+                self.client_answered(client, on_response, result.ok(), out);
             }
             Call::Orphan { thread_id, cwd } => {
                 let turn = result.ok().and_then(turn_in);
@@ -426,33 +397,6 @@ impl Router {
             Call::Nobody => {}
         }
     }
-
-    /// What a call of a client has led to, whether or not the client is still there.
-    fn client_answered(&mut self, client: ClientId, means: Means, result: Option<&str>, out: &mut Routed) {
-        match means {
-            Means::Thread { owned } => {
-                match result.and_then(opened) {
-                    Some((thread_id, cwd)) => self.opened(client, &thread_id, cwd, out),
-                    None => owned.iter().for_each(|thread_id| self.disown(thread_id, client)),
-                }
-                self.settle_strangers(out);
-            }
-            Means::Ended { cwd } => self.desert(cwd, out),
-            Means::Name { thread_id, name } => {
-                if result.is_none() {
-                    self.named.remove(&(thread_id, name));
-                }
-            }
-            Means::Turn { .. } | Means::Nothing => {}
-        }
-    }
-}
-
-/// The thread that an answer brings, and where it works.
-fn opened(result: &str) -> Option<(String, Option<String>)> {
-    let about: About<'_> = serde_json::from_str(result).ok()?;
-    let id = about.thread.map(|thread| thread.id.into_owned()).filter(|id| !id.is_empty())?;
-    Some((id, about.cwd.map(Cow::into_owned)))
 }
 
 fn turn_in(result: &str) -> Option<String> {

@@ -1,30 +1,66 @@
-//! Whose thread is whose. Those that nobody has asked for are strangers, until it is known whose child they are.
+//! Whose thread is whose. Those that nobody has asked for are unclaimed, until it is known whose child they are.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
-use super::{Call, ClientId, Means, Routed, Router, Stranger, Thread};
+use super::{Call, ClientId, OnResponse, Routed, Router, Thread, UnclaimedThread};
 use crate::runtime::Line;
 
 /// How much is held of threads whose parent is not known yet, all together.
 const MAX_HELD_LINES: usize = 4_096;
 /// How many of them there may be for one to be asked for that has not said anything.
-const MAX_STRANGERS: usize = 256;
-/// How often the server may refuse to say who one is.
-const MAX_REFUSED: usize = 3;
+const MAX_UNCLAIMED: usize = 256;
+/// How often the server may refuse to say who one is: it does so until it has written the thread's file. All but the first time with a pause.
+const MAX_REFUSED: usize = 300;
+/// How many children are remembered that were told of and have not said anything.
+const MAX_TOLD: usize = 4_096;
 /// How many threads are remembered that nobody listens to any more.
 const MAX_FORGOTTEN: usize = 4_096;
 
 /// Who listens to a thread.
-pub(super) enum Whose {
-    Of(ClientId),
+pub(super) enum Owner {
+    Client(ClientId),
     Forgotten,
     Unknown,
+}
+
+/// Commands that run. Which they are is the client's affair.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Listed {
+    data: Vec<IgnoredAny>,
+}
+
+/// An item that names other threads.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Naming {
+    item: Named,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Named {
+    agent_thread_id: Option<String>,
+    receiver_thread_ids: Vec<String>,
+}
+
+/// The threads that an item says were started, or spoken to.
+fn children_in(params: &str) -> Vec<String> {
+    // Most items name nobody, and some are large.
+    if !params.contains("ThreadId") {
+        return Vec::new();
+    }
+    let item = serde_json::from_str::<Naming>(params).unwrap_or_default().item;
+    item.agent_thread_id.into_iter().chain(item.receiver_thread_ids).filter(|id| !id.is_empty()).collect()
 }
 
 impl Router {
     pub(super) fn own(&mut self, thread_id: &str, client: ClientId, cwd: Option<String>) {
         self.recall(thread_id);
-        let new = Thread { owner: client, parent: None, turn: None, cwd: None };
+        self.told.remove(thread_id);
+        let new = Thread { owner: client, parent: None, turn: None, interrupted: false, commands: 0, cwd: None };
         let thread = self.threads.entry(thread_id.to_owned()).or_insert(new);
         thread.owner = client;
         thread.cwd = cwd.or(thread.cwd.take());
@@ -84,11 +120,32 @@ impl Router {
         out.deserted.extend(cwd.filter(|cwd| !busy(cwd)));
     }
 
-    pub(super) fn whose(&self, thread_id: &str) -> Whose {
+    /// Which commands of a thread run. An interrupt may have ended some by force, and there may be none left.
+    pub(super) fn listed(&mut self, thread_id: &str, from_first: bool, result: Option<&str>, out: &mut Routed) {
+        let listed: Listed = result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default();
+        let Some(thread) = self.threads.get_mut(thread_id) else { return };
+        thread.commands = listed.data.len() + if from_first { 0 } else { thread.commands };
+        if thread.interrupted && thread.commands == 0 {
+            let cwd = thread.cwd.clone();
+            self.desert(cwd, out);
+        }
+    }
+
+    /// A command was ended by force. What its sandbox has left protects the others, as long as there are any.
+    pub(super) fn ended_one(&mut self, thread_id: &str, out: &mut Routed) {
+        let Some(thread) = self.threads.get_mut(thread_id) else { return };
+        thread.commands = thread.commands.saturating_sub(1);
+        if thread.commands == 0 {
+            let cwd = thread.cwd.clone();
+            self.desert(cwd, out);
+        }
+    }
+
+    pub(super) fn owner_of(&self, thread_id: &str) -> Owner {
         match self.threads.get(thread_id) {
-            Some(thread) => Whose::Of(thread.owner),
-            None if self.forgotten.iter().any(|(known, _)| known == thread_id) => Whose::Forgotten,
-            None => Whose::Unknown,
+            Some(thread) => Owner::Client(thread.owner),
+            None if self.forgotten.iter().any(|(known, _)| known == thread_id) => Owner::Forgotten,
+            None => Owner::Unknown,
         }
     }
 
@@ -96,18 +153,18 @@ impl Router {
     pub(super) fn hold(&mut self, thread_id: &str, line: &[u8], out: &mut Routed) {
         if self.held >= MAX_HELD_LINES {
             // Whoever it is, it has had its time.
-            self.forget_strangers(out);
+            self.forget_unclaimed(out);
         }
         self.ask_for_parent(thread_id, out);
-        if let Some(stranger) = self.strangers.get_mut(thread_id) {
+        if let Some(thread) = self.unclaimed.get_mut(thread_id) {
             self.held += 1;
-            stranger.lines.push(line.to_vec());
+            thread.lines.push(line.to_vec());
         }
     }
 
     fn ask_for_parent(&mut self, thread_id: &str, out: &mut Routed) {
-        if !self.strangers.contains_key(thread_id) {
-            self.strangers.insert(thread_id.to_owned(), Stranger::default());
+        if !self.unclaimed.contains_key(thread_id) {
+            self.unclaimed.insert(thread_id.to_owned(), UnclaimedThread::default());
             self.read_thread(thread_id, out);
         }
     }
@@ -119,30 +176,67 @@ impl Router {
 
     /// A server that is busy refuses what it would answer a moment later.
     pub(super) fn parent_refused(&mut self, thread_id: &str, out: &mut Routed) {
-        let Some(stranger) = self.strangers.get_mut(thread_id) else { return };
-        stranger.refused += 1;
-        if stranger.refused < MAX_REFUSED {
+        let Some(thread) = self.unclaimed.get_mut(thread_id) else { return };
+        thread.refused += 1;
+        match thread.refused {
+            1 => self.read_thread(thread_id, out),
+            2..MAX_REFUSED => thread.waits = true,
+            _ => self.parent_known(thread_id, None, out),
+        }
+    }
+
+    /// Whether the server has refused something that it is to be asked again, a little later.
+    pub fn has_refused(&self) -> bool {
+        self.unclaimed.values().any(|thread| thread.waits)
+    }
+
+    /// Asks the server again what it has refused.
+    pub fn ask_again(&mut self, out: &mut Routed) {
+        let waits =
+            |(id, thread): (&String, &mut UnclaimedThread)| std::mem::take(&mut thread.waits).then(|| id.clone());
+        let waiting: Vec<String> = self.unclaimed.iter_mut().filter_map(waits).collect();
+        for thread_id in &waiting {
             self.read_thread(thread_id, out);
-        } else {
-            self.parent_known(thread_id, None, out);
+        }
+    }
+
+    /// A thread may tell of those that it has started. That counts where the server does not say whose they are.
+    pub(super) fn hear_of_children(&mut self, parent: &str, client: ClientId, params: &str) {
+        for child in children_in(params) {
+            match self.owner_of(&child) {
+                Owner::Client(_) => {}
+                Owner::Forgotten => self.own_child(&child, parent, client),
+                Owner::Unknown => {
+                    if self.told.len() >= MAX_TOLD {
+                        self.told.clear();
+                    }
+                    self.told.insert(child, parent.to_owned());
+                }
+            }
+        }
+    }
+
+    fn own_child(&mut self, thread_id: &str, parent: &str, client: ClientId) {
+        let cwd = self.threads.get(parent).and_then(|parent| parent.cwd.clone());
+        self.own(thread_id, client, cwd);
+        if let Some(thread) = self.threads.get_mut(thread_id) {
+            thread.parent = Some(parent.to_owned());
         }
     }
 
     pub(super) fn parent_known(&mut self, thread_id: &str, parent: Option<&str>, out: &mut Routed) {
-        let room = self.strangers.len() < MAX_STRANGERS;
-        let whose = parent.map(|parent| (parent, self.whose(parent)));
-        let Some(stranger) = self.strangers.get_mut(thread_id) else { return };
-        match whose {
-            Some((parent, Whose::Of(client))) => {
-                let cwd = self.threads.get(parent).and_then(|parent| parent.cwd.clone());
-                self.own(thread_id, client, cwd);
-                if let Some(thread) = self.threads.get_mut(thread_id) {
-                    thread.parent = Some(parent.to_owned());
-                }
+        let room = self.unclaimed.len() < MAX_UNCLAIMED;
+        let told = self.told.get(thread_id).cloned();
+        let parent = parent.or(told.as_deref());
+        let owner = parent.map(|parent| (parent, self.owner_of(parent)));
+        let Some(thread) = self.unclaimed.get_mut(thread_id) else { return };
+        match owner {
+            Some((parent, Owner::Client(client))) => {
+                self.own_child(thread_id, parent, client);
                 self.let_in(thread_id, out);
             }
             // Whoever wanted its parent has left, so what it does is wanted by nobody. What it has said tells what has to be stopped.
-            Some((parent, Whose::Forgotten)) => {
+            Some((parent, Owner::Forgotten)) => {
                 self.own(thread_id, ClientId::NOBODY, None);
                 if let Some(thread) = self.threads.get_mut(thread_id) {
                     thread.parent = Some(parent.to_owned());
@@ -151,47 +245,50 @@ impl Router {
                 self.let_go_all_of(ClientId::NOBODY, out);
             }
             // A child of a child that is not known either.
-            Some((parent, Whose::Unknown)) if room => {
-                stranger.parent = Some(parent.to_owned());
+            Some((parent, Owner::Unknown)) if room => {
+                thread.parent = Some(parent.to_owned());
                 self.ask_for_parent(parent, out);
             }
             // Perhaps the thread of a client that still waits for the answer.
-            Some((_, Whose::Unknown)) | None => self.settle_strangers(out),
+            Some((_, Owner::Unknown)) | None => self.settle_unclaimed(out),
         }
     }
 
     /// When nothing is on its way that could tell whose they are, nobody will.
-    pub(super) fn settle_strangers(&mut self, out: &mut Routed) {
-        let open = |call: &Call| matches!(call, Call::Client { means: Means::Thread { .. }, .. } | Call::Parent { .. });
-        if !self.calls.values().any(open) {
-            self.forget_strangers(out);
+    pub(super) fn settle_unclaimed(&mut self, out: &mut Routed) {
+        let open = |call: &Call| {
+            matches!(call, Call::Client { on_response: OnResponse::Thread { .. }, .. } | Call::Parent { .. })
+        };
+        if !self.calls.values().any(open) && !self.has_refused() {
+            self.forget_unclaimed(out);
         }
     }
 
-    fn forget_strangers(&mut self, out: &mut Routed) {
-        let strangers: Vec<String> = self.strangers.keys().cloned().collect();
-        for stranger in &strangers {
-            self.forget(stranger, out);
+    fn forget_unclaimed(&mut self, out: &mut Routed) {
+        let unclaimed: Vec<String> = self.unclaimed.keys().cloned().collect();
+        for thread in &unclaimed {
+            self.forget(thread, out);
         }
     }
 
     /// Hears again what was held, of a thread and then of its children.
     fn let_in(&mut self, thread_id: &str, out: &mut Routed) {
-        let lines = self.strangers.remove(thread_id).unwrap_or_default().lines;
+        let lines = self.unclaimed.remove(thread_id).unwrap_or_default().lines;
         self.held = self.held.saturating_sub(lines.len());
         for line in lines {
             self.from_server(Line::Text(&line), out);
         }
-        let theirs =
-            |(id, stranger): (&String, &Stranger)| (stranger.parent.as_deref() == Some(thread_id)).then(|| id.clone());
-        let children: Vec<String> = self.strangers.iter().filter_map(theirs).collect();
+        let theirs = |(id, thread): (&String, &UnclaimedThread)| {
+            (thread.parent.as_deref() == Some(thread_id)).then(|| id.clone())
+        };
+        let children: Vec<String> = self.unclaimed.iter().filter_map(theirs).collect();
         for child in &children {
             self.parent_known(child, Some(thread_id), out);
         }
     }
 
     fn forget(&mut self, thread_id: &str, out: &mut Routed) {
-        let parent = self.strangers.get(thread_id).and_then(|stranger| stranger.parent.clone());
+        let parent = self.unclaimed.get(thread_id).and_then(|thread| thread.parent.clone());
         self.remember_forgotten(thread_id, parent);
         self.let_in(thread_id, out);
     }

@@ -3,33 +3,32 @@
 use serde_json::{Value, json};
 
 use super::orders::Bench;
-use crate::command::{AfterAnswer, Answer};
-use crate::event::{Event, Outcome, PermissionReply};
+use crate::event::{Event, Outcome};
 use crate::runtime::{AskRequest, Beginning, Order, Report};
 
-fn started(bench: &mut Bench, turn: &str, item: &Value) {
+pub(super) fn started(bench: &mut Bench, turn: &str, item: &Value) {
     bench.tell("item/started", &json!({ "threadId": "t", "turnId": turn, "item": item }));
 }
 
-fn completed(bench: &mut Bench, turn: &str, item: &Value) {
+pub(super) fn completed(bench: &mut Bench, turn: &str, item: &Value) {
     bench.tell("item/completed", &json!({ "threadId": "t", "turnId": turn, "item": item }));
 }
 
-fn command(id: &str, status: &str) -> Value {
+pub(super) fn command(id: &str, status: &str) -> Value {
     json!({ "type": "commandExecution", "id": id, "command": "sleep 9", "status": status, "aggregatedOutput": "out" })
 }
 
 /// A turn that runs.
-fn begin(bench: &mut Bench, turn: &str, name: &str) {
+pub(super) fn begin(bench: &mut Bench, turn: &str, name: &str) {
     bench.prompt(turn, "hello");
     bench.reply("turn/start", &json!({ "turn": { "id": name } }));
 }
 
-fn ends(bench: &Bench) -> usize {
+pub(super) fn ends(bench: &Bench) -> usize {
     bench.reports.iter().filter(|report| matches!(report, Report::TurnEnded { .. })).count()
 }
 
-fn unparsed(bench: &Bench) -> usize {
+pub(super) fn unparsed(bench: &Bench) -> usize {
     let unparsed = |report: &&Report| matches!(report, Report::Fact { event: Event::AgentUnparsed(_), .. });
     bench.reports.iter().filter(unparsed).count()
 }
@@ -134,21 +133,21 @@ fn the_end_of_a_stopped_command_is_not_that_of_another_with_its_name() {
 }
 
 #[test]
-fn a_command_that_was_allowed_may_outlive_its_turn() {
+fn the_end_of_a_sub_agent_may_be_told_after_the_turn() {
     let mut bench = Bench::ready(json!({}));
     begin(&mut bench, "one", "u1");
-    // It has no process before it is allowed.
-    started(&mut bench, "u1", &command("c", "inProgress"));
-    let ask = json!({ "threadId": "t", "turnId": "u1", "itemId": "c", "command": "sleep 9" });
-    bench.hear(&json!({ "method": "item/commandExecution/requestApproval", "id": 0, "params": ask }));
-    let (reply, and_then) = (PermissionReply::Once, AfterAnswer::GoOn);
-    let answer = Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then };
-    bench.order(&Order::Answer { key: "0".into(), answer });
+    let activity = |kind: &str| json!({ "type": "subAgentActivity", "id": kind, "kind": kind, "agentThreadId": "child", "agentPath": "/main/counter" });
+    started(&mut bench, "u1", &activity("started"));
+    bench.tell("turn/started", &json!({ "threadId": "child", "turn": { "id": "v1" } }));
     bench.complete("u1", "completed");
-    assert!(bench.has(|report| matches!(report, Report::Fact { event: Event::BackgroundStarted(_), .. })));
-    completed(&mut bench, "u1", &command("c", "completed"));
-    assert!(bench.has(|report| matches!(report, Report::Fact { event: Event::BackgroundEnded(_), .. })));
+    started(&mut bench, "u1", &activity("completed"));
+    completed(&mut bench, "u1", &activity("completed"));
     assert_eq!(unparsed(&bench), 0);
+    let ended = |report: &&Report| matches!(report, Report::Fact { event: Event::SubagentEnded(_), .. });
+    assert_eq!(bench.reports.iter().filter(ended).count(), 1);
+    // Nothing else begins in a turn that is over.
+    started(&mut bench, "u1", &command("c", "inProgress"));
+    assert_eq!(unparsed(&bench), 1);
 }
 
 #[test]
@@ -181,6 +180,7 @@ fn what_a_running_turn_says_waits_until_the_session_is_ready() {
     let beginning = Beginning::Resume { provider_session_id: "t".into(), wanted: false };
     let mut bench = Bench::opened(beginning, json!({}));
     bench.reply("initialize", &json!({ "userAgent": "turnloom/0.166.0 (x)" }));
+    bench.reply("config/read", &json!({ "config": {} }));
     bench.reply("thread/resume", &json!({ "thread": { "id": "t", "status": { "type": "active" } }, "cwd": "/w" }));
     let ask = json!({ "threadId": "t", "turnId": "u1", "itemId": "c", "command": "sleep 9" });
     bench.hear(&json!({ "method": "item/commandExecution/requestApproval", "id": 0, "params": ask }));
@@ -191,6 +191,23 @@ fn what_a_running_turn_says_waits_until_the_session_is_ready() {
     let asked = at(|report| matches!(report, Report::Ask { .. }));
     assert!(ready.is_some() && ready < at(|report| matches!(report, Report::TurnStarted { .. })));
     assert!(ready < asked, "{:?}", bench.reports);
+}
+
+#[test]
+fn a_turn_that_was_over_before_the_session_was_ready_does_not_end_its_first_one() {
+    let beginning = Beginning::Resume { provider_session_id: "t".into(), wanted: false };
+    let mut bench = Bench::opened(beginning, json!({}));
+    bench.reply("initialize", &json!({ "userAgent": "turnloom/0.166.0 (x)" }));
+    bench.reply("config/read", &json!({ "config": {} }));
+    bench.reply("thread/resume", &json!({ "thread": { "id": "t", "status": { "type": "active" } }, "cwd": "/w" }));
+    started(&mut bench, "u1", &command("c", "inProgress"));
+    bench.complete("u1", "completed");
+    bench.reply("model/list", &json!({ "data": [] }));
+    assert_eq!(ends(&bench), 0, "the session may have begun one as soon as it was ready");
+    assert!(!bench.has(|report| matches!(report, Report::TurnStarted { .. })));
+    begin(&mut bench, "one", "u2");
+    bench.complete("u2", "completed");
+    assert_eq!(ends(&bench), 1);
 }
 
 #[test]
@@ -211,7 +228,7 @@ fn two_calls_of_one_server_are_told_apart() {
         _ => None,
     };
     let about: Vec<String> = bench.reports.iter().filter_map(about).map(|id| id.to_string()).collect();
-    assert_eq!(about, ["b", "a"]);
+    assert_eq!(about, ["u1:b", "u1:a"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::command::{AfterAnswer, Answer, Files};
-use crate::event::{Event, Outcome, Part, PermissionReply};
+use crate::event::{AfterStop, Event, Outcome, Part, PermissionReply};
 use crate::id::{MessageId, SessionId, TurnId};
 use crate::runtime::codex::CodexProtocol;
 use crate::runtime::{
@@ -19,7 +19,11 @@ pub(super) struct Bench {
 impl Bench {
     /// A session whose protocol has said its first word.
     pub(super) fn opened(beginning: Beginning, params: Value) -> Self {
-        let mut bench = Self { protocol: CodexProtocol::default(), wrote: Vec::new(), reports: Vec::new() };
+        Self::opened_by(CodexProtocol::default(), beginning, params)
+    }
+
+    pub(super) fn opened_by(protocol: CodexProtocol, beginning: Beginning, params: Value) -> Self {
+        let mut bench = Self { protocol, wrote: Vec::new(), reports: Vec::new() };
         let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
         let opening = Opening {
             session_id: SessionId::trusted("s"),
@@ -27,6 +31,7 @@ impl Bench {
             model: text("model"),
             mode: text("mode"),
             system_prompt: Some("Be brief.".into()),
+            anchor: None,
             beginning,
             params,
         };
@@ -37,9 +42,15 @@ impl Bench {
     }
 
     pub(super) fn open(beginning: Beginning, params: Value) -> Self {
+        Self::open_where(&json!({}), beginning, params)
+    }
+
+    /// The same, where Codex has these settings of its own.
+    pub(super) fn open_where(own: &Value, beginning: Beginning, params: Value) -> Self {
         let mut bench = Self::opened(beginning, params);
         bench.reply("initialize", &json!({ "userAgent": "turnloom/0.166.0 (x)" }));
         bench.reply("model/list", &json!({ "data": [{ "id": "m1" }, { "id": "m2", "hidden": true }] }));
+        bench.reply("config/read", &json!({ "config": own }));
         bench
     }
 
@@ -127,12 +138,20 @@ fn a_thread_is_started_with_what_was_asked_for() {
     let start = bench.last("thread/start")["params"].clone();
     assert_eq!(
         (&start["cwd"], &start["sandbox"], &start["approvalPolicy"]),
-        (&json!("/w"), &json!("workspace-write"), &json!("on-request"))
+        (&json!("/w"), &json!("read-only"), &json!("on-request")),
+        "a thread that may write at its start makes Codex trust the project"
+    );
+    assert_eq!(
+        bench.last("thread/settings/update")["params"]["sandboxPolicy"],
+        json!({
+            "type": "workspaceWrite", "writableRoots": [], "networkAccess": false,
+            "excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
+        })
     );
     assert_eq!(start["developerInstructions"], "Be brief.");
     assert_eq!(
         start["config"],
-        json!({ "mcp_servers.demo": { "command": "demo" }, "shell_environment_policy.set": { "A": "1" } })
+        json!({ "mcp_servers": { "demo": { "command": "demo" } }, "shell_environment_policy": { "set": { "A": "1" } } })
     );
     assert_eq!(start["dynamicTools"][0]["name"], "ask_user");
     assert_eq!(bench.last("thread/name/set")["params"]["name"], "Named");
@@ -351,7 +370,7 @@ fn rejections_reach_the_model_and_stops_cancel() {
     let ask = json!({ "threadId": "t", "turnId": "u1", "itemId": "c", "command": "/bin/bash -lc 'rm x'", "proposedExecpolicyAmendment": ["rm"] });
     for (id, answer, decision) in [
         (0, reject(Some("not that one"), AfterAnswer::GoOn), json!("decline")),
-        (1, reject(None, AfterAnswer::Stop), json!("cancel")),
+        (1, reject(None, AfterAnswer::Stop(AfterStop::Continue)), json!("cancel")),
     ] {
         bench.hear(&json!({ "method": "item/commandExecution/requestApproval", "id": id, "params": ask }));
         bench.order(&Order::Answer { key: id.to_string(), answer });
@@ -364,7 +383,10 @@ fn rejections_reach_the_model_and_stops_cancel() {
         _ => None,
     });
     let rules: Vec<_> = asked.unwrap().options.into_iter().filter_map(|option| option.rule).collect();
-    assert_eq!(rules, ["rm x in this session", "commands that begin with rm in every session"]);
+    assert_eq!(
+        rules,
+        ["rm x in this session", "commands that begin with rm in every session of Codex, outside the sandbox"]
+    );
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use self::server::Server;
-use crate::command::{AfterAnswer, Answer, Command, Files, Message, Update, When, Wish};
-use crate::event::{Envelope, Event, Origin, Part, PermissionReply};
+use crate::command::{AfterAnswer, Answer, ClientCommand, Command, Files, Message, Update, When};
+use crate::event::{AfterStop, Envelope, Event, Origin, Part, PermissionReply};
 use crate::id::{BlockId, IdSource, SessionId};
 use crate::laws::{self, Ending};
 use crate::runtime::codex::{CAPABILITIES, ClientId, CodexProtocol, Routed, Router};
@@ -118,11 +118,14 @@ impl World {
         let at = self.dice.below(self.sessions.len());
         match self.dice.below(40) {
             0..=8 => {
-                if let Some(wish) = self.wish(at) {
+                if let Some(command) = self.command(at) {
                     self.sessions[at].replies += 1;
                     let reply_to = self.sessions[at].replies;
                     self.sessions[at].waiting.insert(reply_to);
-                    self.input(at, Input::Wish { command: Command { by: "somebody".into(), wish }, reply_to });
+                    self.input(
+                        at,
+                        Input::Command { command: ClientCommand { by: "somebody".into(), command }, reply_to },
+                    );
                 }
             }
             9..=32 => {
@@ -149,7 +152,7 @@ impl World {
         self.pump();
     }
 
-    fn wish(&mut self, at: usize) -> Option<Wish> {
+    fn command(&mut self, at: usize) -> Option<Command> {
         let message = |dice: &mut Dice| {
             let text = dice.pick(["go", "go on", "/compact", "/review"]).to_owned();
             Message { id: None, content: vec![Part::Text { text }], origin: Origin::User }
@@ -157,17 +160,17 @@ impl World {
         Some(match self.dice.below(12) {
             0..=4 => {
                 let when = self.dice.pick([When::Queue, When::Steer]);
-                Wish::Send { message: message(&mut self.dice), when }
+                Command::Send { message: message(&mut self.dice), when }
             }
-            5 => Wish::Stop { turn_id: None },
+            5 => Command::Stop { turn_id: None, then: AfterStop::Continue },
             6..=8 => return self.answer(at),
-            9 => Wish::Rollback { turns: 1, files: Files::Keep },
-            10 => Wish::Compact,
-            _ => Wish::Update(Update { title: Some("t".into()), model: Some("m".into()), ..Update::default() }),
+            9 => Command::Rollback { turns: 1, files: Files::Keep },
+            10 => Command::Compact,
+            _ => Command::Update(Update { title: Some("t".into()), model: Some("m".into()), ..Update::default() }),
         })
     }
 
-    fn answer(&mut self, at: usize) -> Option<Wish> {
+    fn answer(&mut self, at: usize) -> Option<Command> {
         let open = self.sessions[at].machine.state().summary().asks;
         let ask = open.get(self.dice.below(open.len().max(1)))?;
         let answer = match ask.kind {
@@ -176,12 +179,12 @@ impl World {
                 updated_input: None,
                 message: self.dice.one_in(3).then(|| "no".to_owned()),
                 rule: None,
-                and_then: if self.dice.one_in(4) { AfterAnswer::Stop } else { AfterAnswer::GoOn },
+                and_then: if self.dice.one_in(4) { AfterAnswer::Stop(AfterStop::Continue) } else { AfterAnswer::GoOn },
             },
             AskKind::Question => Answer::Question { answers: self.dice.one_in(2).then(|| vec![vec!["yes".into()]]) },
             AskKind::Interrupt => Answer::Interrupt { value: json!(1) },
         };
-        Some(Wish::Answer { ask_id: ask.ask_id.clone(), answer })
+        Some(Command::Answer { ask_id: ask.ask_id.clone(), answer })
     }
 
     // ---- what the daemon does ----
@@ -294,11 +297,14 @@ impl World {
             }
             self.pump();
             for at in 0..self.sessions.len() {
-                if let Some(wish) = self.answer(at) {
+                if let Some(command) = self.answer(at) {
                     self.sessions[at].replies += 1;
                     let reply_to = self.sessions[at].replies;
                     self.sessions[at].waiting.insert(reply_to);
-                    self.input(at, Input::Wish { command: Command { by: "somebody".into(), wish }, reply_to });
+                    self.input(
+                        at,
+                        Input::Command { command: ClientCommand { by: "somebody".into(), command }, reply_to },
+                    );
                 }
             }
             self.pump();

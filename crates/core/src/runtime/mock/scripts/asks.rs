@@ -27,6 +27,57 @@ pub(super) fn permission(t: &str) -> Vec<Step> {
     ]
 }
 
+/// Two things that need permission, asked for at once: a command, and a change to a file.
+pub(super) fn permissions(t: &str) -> Vec<Step> {
+    let (run, edit) = (format!("{t}-permission"), format!("{t}-permission-edit"));
+    let (command, path) = ("rm -rf build", "weave.txt");
+    let input = json!({ "file_path": path, "old_string": "under", "new_string": "over" });
+    let change = PermissionRequest {
+        tool_name: "Edit".to_owned(),
+        tool_input: input.clone(),
+        title: Some(format!("Change {path}")),
+        ..asked(&edit, command)
+    };
+    let ask = |id: &str, request| Say::Ask { key: id.to_owned(), by: None, request: Wanted::Permission(request) };
+    let (say_run, say_edit) = (ask(&run, asked(&run, command)), ask(&edit, change));
+    let steps = vec![
+        start(&run, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
+        start(&edit, "Edit", input, |start| start.file_path = Some(path.to_owned())),
+        Step::Ask { say: say_run, then: Box::new(move |given| vec![permitted(&run, given)]) },
+        Step::AlsoAsk { say: say_edit, then: Box::new(move |given| vec![permitted(&edit, given)]) },
+    ];
+    [steps, words_in(t, "permitted", "Both are settled.")].concat_steps()
+}
+
+fn permitted(id: &str, given: &Given) -> Step {
+    let denied = matches!(given, Given::Permission { reply: PermissionReply::Reject, .. });
+    result(id, if denied { "rejected" } else { "" }, |result| {
+        result.is_error = denied;
+        result.denied = denied.then_some(true);
+    })
+}
+
+/// Two questions that are asked at once and answered each by itself.
+pub(super) fn questions(t: &str) -> Vec<Step> {
+    let ask = |name: &str, prompt: &str, labels: [&str; 2]| {
+        let option = |label: &str| QuestionOption { label: label.to_owned(), description: None };
+        let question = Question {
+            prompt: prompt.to_owned(),
+            header: None,
+            options: labels.into_iter().map(option).collect(),
+            multiple: false,
+            free_text: false,
+        };
+        let request = Wanted::Question(QuestionRequest { questions: vec![question], ..QuestionRequest::default() });
+        Say::Ask { key: format!("{t}-{name}"), by: None, request }
+    };
+    let steps = vec![
+        Step::Ask { say: ask("question", "Which colour?", ["Indigo", "Madder"]), then: Box::new(|_| Vec::new()) },
+        Step::AlsoAsk { say: ask("question-too", "Shall I begin?", ["Yes", "No"]), then: Box::new(|_| Vec::new()) },
+    ];
+    [steps, words_in(t, "answered", "Both are settled.")].concat_steps()
+}
+
 /// Two calls at once: one runs while the other asks.
 pub(super) fn parallel_permission(t: &str) -> Vec<Step> {
     let (read, run) = (format!("{t}-beside"), format!("{t}-permission"));
@@ -88,6 +139,59 @@ pub(super) fn subagent_permission(t: &str) -> Vec<Step> {
         }),
     };
     [steps, vec![ask]].concat_steps()
+}
+
+/// A plan as it is shown for approval.
+const PLAN: &str = "# Weave the border\n\n1. **Measure** the warp in `loom.toml`\n2. Add two threads on each side\n3. Run the tests\n\n\
+> Nothing is cut before the tests have run.\n\n| side | threads |\n|---|---:|\n| left | 2 |\n| right | 2 |\n";
+
+/// Shows its plan, and goes on according to the choice.
+pub(super) fn plan_approval(t: &str) -> Vec<Step> {
+    let id = format!("{t}-plan");
+    let choice = |reply, label: &str, rule: Option<&str>| PermissionOption {
+        reply,
+        label: label.to_owned(),
+        rule: rule.map(str::to_owned),
+    };
+    let input = json!({ "plan": PLAN });
+    let asked = PermissionRequest {
+        tool_name: "ExitPlanMode".to_owned(),
+        tool_input: input.clone(),
+        tool_use_id: Some(ToolUseId::trusted(id.clone())),
+        title: Some("Approve this plan?".to_owned()),
+        options: vec![
+            choice(PermissionReply::Once, "Yes, and ask before each edit", None),
+            choice(PermissionReply::Always, "Yes, and accept edits", Some("session: mode acceptEdits")),
+            choice(PermissionReply::Reject, "No, keep planning", None),
+        ],
+        ..PermissionRequest::default()
+    };
+    let t = t.to_owned();
+    vec![
+        start(&id, "ExitPlanMode", input, |_| {}),
+        Step::Ask {
+            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Permission(asked) },
+            then: Box::new(move |given| {
+                let Given::Permission { reply, message, .. } = given else { return Vec::new() };
+                let rejected = *reply == PermissionReply::Reject;
+                let done = result(
+                    &id,
+                    if rejected { "The plan was not approved." } else { "The plan is approved." },
+                    |result| {
+                        result.is_error = rejected;
+                        result.denied = rejected.then_some(true);
+                    },
+                );
+                let words = match (reply, message) {
+                    (PermissionReply::Reject, Some(message)) => format!("I will plan again: {message}."),
+                    (PermissionReply::Reject, None) => "I will plan again.".to_owned(),
+                    (PermissionReply::Once, _) => "I begin, and ask before each edit.".to_owned(),
+                    (PermissionReply::Always, _) => "I begin, and edit without asking.".to_owned(),
+                };
+                [vec![done], words_in(&t, "approved", &words)].concat_steps()
+            }),
+        },
+    ]
 }
 
 fn asked(id: &str, command: &str) -> PermissionRequest {

@@ -1,6 +1,7 @@
 //! What the mock can play. Each command is a list of steps; `demo` is several of them in a row.
 
 mod asks;
+mod limits;
 mod parallel;
 mod shared;
 mod steps;
@@ -8,7 +9,8 @@ mod steps;
 use serde_json::json;
 
 use self::asks::{
-    client_tool, clients_tools, interrupt, parallel_permission, permission, question, subagent_permission,
+    client_tool, clients_tools, interrupt, parallel_permission, permission, permissions, plan_approval, question,
+    questions, subagent_permission,
 };
 use self::parallel::parallel;
 pub(super) use self::shared::pressed;
@@ -18,9 +20,9 @@ use super::agent::{Heard, Step, Stream, StreamText};
 use super::wire::Say;
 use crate::event::{
     Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
-    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, Delta, DiffUpdated, EndReason, Event, Failure,
-    FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, Status, StepStatus, SubagentEnded, SubagentStarted,
-    TurnResult, WorkStatus,
+    CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, Delta, DiffUpdated, EndReason, Event,
+    EvidenceChanged, Failure, FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, Status, StepStatus, SubagentEnded,
+    SubagentStarted, TurnResult, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 
@@ -28,18 +30,22 @@ use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 const HELP: &[(&str, &str)] = &[
     ("demo", "a walk through everything a user interface must show"),
     ("markdown", "headings, lists, a table, code"),
-    ("tool", "reads, edits and runs; one call fails"),
+    ("tool", "reads, edits and runs; one call fails, and a file is new"),
     ("parallel", "three calls at once"),
-    ("status", "a retry, then an answer"),
+    ("status [MS]", "two retries, MS apart, then an answer"),
     ("image", "a small picture"),
     ("permission", "asks before it runs a command"),
+    ("permissions", "asks for two things at once"),
     ("parallel permission", "asks while another call runs"),
     ("question", "asks you two questions"),
+    ("questions", "asks twice at once"),
     ("plan", "a plan whose steps get done"),
+    ("plan approval", "a plan that waits for your approval"),
     ("diff", "a change to two files"),
     ("subagent", "starts a helper with tools of its own"),
     ("subagent permission", "starts a helper that asks before it runs a command"),
     ("background", "starts work that ends after the turn, and then speaks unasked"),
+    ("background forever", "starts work that goes on until it is stopped"),
     ("component", "a chart that is updated in place"),
     ("buttons", "a note with a button, which says what you pressed"),
     ("interrupt", "a form that waits for your value"),
@@ -49,7 +55,8 @@ const HELP: &[(&str, &str)] = &[
     ("artifact", "a document in two versions"),
     ("compaction", "compacts its history"),
     ("retract", "takes back what it streamed"),
-    ("error", "a turn that fails"),
+    ("unknown", "something that most user interfaces have no shape for"),
+    ("error", "a turn that fails, and a line that cannot be read"),
     ("end", "ends the session"),
     ("echo TEXT", "says TEXT; so does any other text"),
     ("stream N [BYTES] [PER_SECOND]", "N pieces of text"),
@@ -60,7 +67,7 @@ const HELP: &[(&str, &str)] = &[
     ("hang", "never ends until stopped"),
     ("stubborn", "never ends until killed"),
     ("linger", "leaves a process behind in a session of its own, then hangs"),
-    ("garbage", "a line that is not JSON"),
+    ("garbage, unparsed", "a line that is not JSON"),
     ("garbage utf8", "a line that is not UTF-8"),
     ("garbage BYTES", "one very long line"),
 ];
@@ -74,24 +81,32 @@ groups larger and not the queue longer. A reader holds a `cursor` and nothing el
 /// The steps for a prompt; what they open is named after `t`.
 pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
     let words: Vec<&str> = prompt.split_whitespace().collect();
-    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+    let number = |at: usize| words.get(at).and_then(|word| limits::number(word));
     let size = |at: usize| number(at).and_then(|n| usize::try_from(n).ok());
+    if let Some(limit) = limits::exceeded(&words) {
+        return limits::too_much(prompt, limit);
+    }
     match words.as_slice() {
         ["help"] => help(t),
         ["demo"] => demo(t),
         ["markdown"] => markdown(t),
-        ["tool"] => tool(t),
+        ["tool" | "tools" | "tooling"] => [calls(t), added(), called(t)].concat_steps(),
         ["parallel"] => parallel(t),
         ["parallel", "permission"] => parallel_permission(t),
         ["subagent", "permission"] => subagent_permission(t),
-        ["status"] => status(t),
+        ["status"] => status(t, RETRY_MS),
+        ["status", _] if number(1).is_some() => status(t, number(1).unwrap_or(0)),
         ["image"] => image(t),
         ["permission"] => permission(t),
+        ["permissions"] => permissions(t),
         ["question"] => question(t),
+        ["questions"] => questions(t),
         ["plan"] => plan(t),
+        ["plan", "approval"] => plan_approval(t),
         ["diff"] => diff(t),
         ["subagent"] => subagent(t),
         ["background"] => background(t),
+        ["background", "forever"] => background_forever(t),
         ["component"] => component(t),
         ["buttons"] => buttons(t),
         ["interrupt"] => interrupt(t),
@@ -101,18 +116,16 @@ pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
         ["artifact"] => artifact(t),
         ["compaction"] => compaction(),
         ["retract"] => retract(t),
+        ["unknown"] => unknown(t),
         ["error"] => error(t),
-        ["end"] => end(t),
+        ["end" | "ended" | "session.end"] => end(t),
         ["crash"] => [words_in(t, "crash", "I am about to"), vec![Step::Exit { code: 3 }]].concat_steps(),
         ["hang"] => [words_in(t, "hang", "Waiting."), vec![Step::Hang]].concat_steps(),
         ["stubborn"] => vec![Step::GoDeaf],
         ["linger"] => {
             [vec![Step::LeaveChild], words_in(t, "linger", "Somebody is still there."), vec![Step::Hang]].concat_steps()
         }
-        ["garbage"] => {
-            [vec![Step::Raw(b"this is { not JSON\n".to_vec())], words_in(t, "after", "I said something odd.")]
-                .concat_steps()
-        }
+        ["garbage" | "unparsed"] => [vec![not_json()], words_in(t, "after", "I said something odd.")].concat_steps(),
         ["garbage", "utf8"] => {
             [vec![Step::Raw(b"{\"say\":\"\xff\xfe\"}\n".to_vec())], words_in(t, "after", "That was not UTF-8.")]
                 .concat_steps()
@@ -201,7 +214,7 @@ fn help(t: &str) -> Vec<Step> {
 fn echo(t: &str, text: &str) -> Vec<Step> {
     let mut steps = thinking(t, "Somebody said something. I will say it too.");
     steps.extend(words_in(t, "echo", text));
-    steps.push(say(&Event::from(TurnResult { text: text.to_owned() })));
+    steps.push(say(&Event::from(TurnResult { text: text.to_owned(), structured_output: None })));
     steps.push(usage(12, text.len() as u64));
     steps
 }
@@ -214,7 +227,8 @@ fn demo(t: &str) -> Vec<Step> {
         "I will show you **everything** a user interface must be able to draw. First a plan.",
     ));
     steps.extend(plan_at(1));
-    steps.extend(tool(t));
+    steps.extend(calls(t));
+    steps.extend(called(t));
     steps.extend(plan_at(2));
     steps.extend(markdown(t));
     steps.extend(diff(t));
@@ -224,13 +238,13 @@ fn demo(t: &str) -> Vec<Step> {
     steps.extend(state(t, &Heard::default()));
     steps.extend(image(t));
     steps.extend(artifact(t));
-    steps.extend(status(t));
+    steps.extend(status(t, RETRY_MS));
     steps.extend(compaction());
     steps.extend(permission(t));
     steps.extend(question(t));
     steps.extend(plan_at(4));
     steps.extend(words_in(t, "outro", "That was all. Send `help` for the single commands."));
-    steps.push(say(&Event::from(TurnResult { text: "The demo is over.".to_owned() })));
+    steps.push(say(&Event::from(TurnResult { text: "The demo is over.".to_owned(), structured_output: None })));
     steps.push(usage(1_830, 412));
     steps
 }
@@ -245,7 +259,8 @@ fn markdown(t: &str) -> Vec<Step> {
     )
 }
 
-fn tool(t: &str) -> Vec<Step> {
+/// Calls of all kinds.
+fn calls(t: &str) -> Vec<Step> {
     let path = "src/loom.rs";
     let diff =
         "--- a/src/loom.rs\n+++ b/src/loom.rs\n@@ -1,3 +1,3 @@\n fn weave() {\n-    slowly();\n+    quickly();\n }\n";
@@ -287,16 +302,46 @@ fn tool(t: &str) -> Vec<Step> {
             result.exit_code = Some(1);
         }),
     ]);
-    steps.extend(words_in(t, "tools", "Three tools worked and one did not."));
     steps
 }
 
-fn status(t: &str) -> Vec<Step> {
+fn called(t: &str) -> Vec<Step> {
+    words_in(t, "tools", "Three tools worked and one did not.")
+}
+
+/// A file that was not there before.
+fn added() -> Vec<Step> {
+    let diff = "--- /dev/null\n+++ b/notes.md\n@@ -0,0 +1,2 @@\n+# Notes\n+Tight.\n".to_owned();
+    let files = vec![FileDiff { path: "notes.md".to_owned(), kind: FileChange::Added, diff }];
+    vec![say(&Event::from(DiffUpdated { files }))]
+}
+
+fn not_json() -> Step {
+    Step::Raw(b"this is { not JSON\n".to_vec())
+}
+
+fn unknown(t: &str) -> Vec<Step> {
+    let found = EvidenceChanged {
+        evidence_id: format!("{t}-evidence"),
+        kind: "source".to_owned(),
+        title: "A book about weaving".to_owned(),
+        status: "found".to_owned(),
+        detail: None,
+    };
+    [vec![say(&Event::from(found))], words_in(t, "found", "I found something.")].concat_steps()
+}
+
+/// How long it waits before it tries again, where nobody says.
+const RETRY_MS: u64 = 80;
+
+/// It says what agents say of a retry: which one of how many it is, and how long it waits before it.
+fn status(t: &str, ms: u64) -> Vec<Step> {
     let retrying = |attempt: u32| {
         let label = Some(format!("Retrying, attempt {attempt}"));
-        say(&Event::from(Status { state: Activity::Retrying, label, attempt: Some(attempt), detail: None }))
+        let detail = Some(json!({ "max_retries": 3, "retry_delay_ms": ms }));
+        say(&Event::from(Status { state: Activity::Retrying, label, attempt: Some(attempt), detail }))
     };
-    let mut steps = vec![retrying(1), Step::Sleep { ms: 80 }, retrying(2), Step::Sleep { ms: 80 }];
+    let mut steps = vec![retrying(1), Step::Sleep { ms }, retrying(2), Step::Sleep { ms }];
     steps.extend(words_in(t, "status", "The model answered at the third try."));
     steps
 }
@@ -393,19 +438,40 @@ fn subagent(t: &str) -> Vec<Step> {
 }
 
 fn background(t: &str) -> Vec<Step> {
-    let (id, call) = (BackgroundId::trusted(format!("{t}-bg")), format!("{t}-watch"));
-    let started = BackgroundStarted {
-        background_id: id.clone(),
-        kind: BackgroundKind::Command,
-        tool_use_id: Some(ToolUseId::trusted(call.clone())),
-        label: "cargo watch".to_owned(),
-    };
+    let mut steps = background_started(t);
     let ended = BackgroundEnded {
-        background_id: id,
+        background_id: BackgroundId::trusted(format!("{t}-bg")),
         status: WorkStatus::Completed,
         output: Some("finished\n".to_owned()),
         exit_code: Some(0),
-        blob: None,
+        ..BackgroundEnded::default()
+    };
+    let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Say(Say::TurnStart {})];
+    later.extend(words_in(t, "unasked", "The background work has ended well."));
+    steps.push(Step::Later(later));
+    steps
+}
+
+fn background_forever(t: &str) -> Vec<Step> {
+    let mut steps = background_started(t);
+    steps.push(Step::Later(vec![Step::Hang]));
+    steps
+}
+
+/// What is left to say of background work that was stopped.
+pub(super) fn background_stopped(id: &str) -> Step {
+    let background_id = BackgroundId::trusted(id);
+    let reason = Some("it was stopped".to_owned());
+    say(&Event::from(BackgroundEnded { background_id, status: WorkStatus::Interrupted, reason, ..Default::default() }))
+}
+
+fn background_started(t: &str) -> Vec<Step> {
+    let call = format!("{t}-watch");
+    let started = BackgroundStarted {
+        background_id: BackgroundId::trusted(format!("{t}-bg")),
+        kind: BackgroundKind::Command,
+        tool_use_id: Some(ToolUseId::trusted(call.clone())),
+        label: "cargo watch".to_owned(),
     };
     let mut steps = vec![
         start(&call, "Bash", json!({ "command": "cargo watch", "background": true }), |start| {
@@ -414,9 +480,6 @@ fn background(t: &str) -> Vec<Step> {
         say(&Event::from(started)),
     ];
     steps.extend(words_in(t, "handed", "It runs in the background; I will tell you."));
-    let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Say(Say::TurnStart {})];
-    later.extend(words_in(t, "unasked", "The background work has ended well."));
-    steps.push(Step::Later(later));
     steps
 }
 
@@ -455,7 +518,8 @@ fn error(t: &str) -> Vec<Step> {
         retryable: false,
         fix: Some("This is only the mock; a real agent would say how to sign in.".to_owned()),
     };
-    [words_in(t, "error", "This will not end well."), vec![turn_end(Outcome::Failed, Some(failure))]].concat_steps()
+    let said = words_in(t, "error", "This will not end well.");
+    [said, vec![say(&Event::from(failure)), not_json(), turn_end(Outcome::Failed, None)]].concat_steps()
 }
 
 fn end(t: &str) -> Vec<Step> {

@@ -1,11 +1,8 @@
 //! Task events: every turn of every session in one small stream, a list of what runs, and what a run is and how it is cancelled. What a task is stands
-//! in `turnloom_core::dialect::tasks`, the one order over all sessions in `hub`.
+//! in `turnloom_core::dialect::tasks`; `hub` folds them from the feed of all sessions.
 
 mod hub;
-mod observed;
 mod stream;
-
-use std::time::SystemTime;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -14,22 +11,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
-use turnloom_core::command::{Command, Reply, Wish};
-use turnloom_core::dialect::tasks::{KINDS, SessionTasks, Status, Task, is_zombie};
-use turnloom_core::id::{Seq, SessionId, TurnId};
+use turnloom_core::command::{ClientCommand, Command, Reply};
+use turnloom_core::dialect::tasks::{Status, Task, TaskHistory, is_zombie};
+use turnloom_core::event::{AfterStop, Origin};
+use turnloom_core::id::{SessionId, TurnId};
 use turnloom_core::time::Timestamp;
 
 pub use self::hub::Hub;
-pub use self::observed::Observed;
+pub(in super::super) use self::stream::{EventsQuery, TaskFrame, TaskStream};
 use super::super::App;
 use super::super::extract::{Client, Query};
 use super::super::problem::Problem;
+use super::super::shapes::dialects::ActiveTasks;
 use super::super::table::{Route, get, post};
 use super::find;
-use crate::log::{ReadRange, SessionRow};
-
-/// How much of a log is read at a time.
-const PAGE: usize = 4_096;
+use crate::log::SessionRow;
+use crate::session::now;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
@@ -40,11 +37,8 @@ pub(in super::super) fn routes() -> Vec<Route> {
                 "`connected`, then `task:started`, `task:progress`, `task:completed`, `heartbeat`",
                 "text/event-stream",
             ),
-        get("/api/tasks/active", "The turns that run", active).answers_as(
-            200,
-            "`tasks`, and the `position` in the stream they belong to",
-            "application/json",
-        ),
+        get("/api/tasks/active", "The turns that run", active)
+            .answers::<ActiveTasks>(200, "`tasks`, and the `position` in the stream they belong to"),
         get("/api/agent-runs/{turn_id}/status", "What became of a turn, and whether it is alive", status)
             .query::<RunQuery>()
             .answers::<RunStatus>(200, "As it is now"),
@@ -54,33 +48,20 @@ pub(in super::super) fn routes() -> Vec<Route> {
     ]
 }
 
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+/// Whatever was committed before somebody asked is in the answer.
+async fn catch_up(app: &App) {
+    app.tasks.caught_up(app.sessions.log().feed().head().position).await;
 }
 
-/// Looks at the sessions that the log or the hub take for busy, so that nothing stays that is over and nothing is missing that runs.
-async fn repair(app: &App) -> Result<(), Problem> {
-    let mut ids = app.sessions.log().unsettled().await?;
-    ids.extend(app.tasks.sessions());
-    ids.sort();
-    ids.dedup();
-    let mut rows = Vec::with_capacity(ids.len());
-    for id in &ids {
-        rows.extend(find(app, id).await?);
-    }
-    app.tasks.repair(&rows);
-    Ok(())
-}
-
-async fn active(State(app): State<App>) -> Result<Json<Value>, Problem> {
-    repair(&app).await?;
+async fn active(State(app): State<App>) -> Json<Value> {
+    catch_up(&app).await;
     let (tasks, position) = app.tasks.active();
-    Ok(Json(json!({ "tasks": tasks, "position": position, "timestamp": now() })))
+    Json(json!({ "tasks": tasks, "position": position.0, "timestamp": now() }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "RunStatusQuery")]
 struct RunQuery {
     /// The session of the turn; needed for turns that ended long ago.
     session_id: Option<SessionId>,
@@ -102,7 +83,7 @@ struct RunStatus {
     last_heartbeat_at: Timestamp,
     #[serde(rename = "updatedAt")]
     updated_at: Timestamp,
-    origin: Value,
+    origin: Origin,
     /// The runtime.
     #[serde(rename = "pipelineName")]
     pipeline_name: String,
@@ -123,28 +104,14 @@ async fn run(app: &App, turn: &str, query: RunQuery) -> Result<(Task, SessionRow
         let detail = format!("there is no run {turn} here; if it ended long ago, say its session with `session_id`");
         Problem::new(StatusCode::NOT_FOUND, "run_not_found", detail)
     };
-    repair(app).await?;
+    catch_up(app).await;
     if let Some(task) = app.tasks.find(&turn) {
         let row = find(app, &task.session_id).await?.ok_or_else(unknown)?;
         return Ok((task, row));
     }
     let id = query.session_id.ok_or_else(unknown)?;
     let row = find(app, &id).await?.ok_or_else(unknown)?;
-    let mut tasks = SessionTasks::default();
-    let mut found = None;
-    let mut after = Seq::ZERO;
-    while after < row.head {
-        let page = app.sessions.log().read(&id, ReadRange::After { after, limit: PAGE }).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for record in page.iter().filter(|record| record.kind() != "delta" && KINDS.contains(&record.kind())) {
-            let Ok(envelope) = record.decode() else { continue };
-            tasks.step(&envelope);
-            if envelope.turn_id.as_ref() == Some(&turn) {
-                found = tasks.task().cloned();
-            }
-        }
-    }
+    let found = app.reader.folds().ask(&row, |tasks: &TaskHistory| tasks.task(&turn).cloned()).await?;
     found.map(|task| (task, row)).ok_or_else(unknown)
 }
 
@@ -152,7 +119,7 @@ fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
     let runs = task.status == Status::Running && row.summary.turn.as_ref() == Some(&task.run_id);
     let waits_for_person = runs && !row.summary.asks.is_empty();
     let last_heard = if runs { hub::last_heard(row) } else { task.last_activity_at };
-    let dead = runs && is_zombie(last_heard, waits_for_person, now(), app.zombie_ms);
+    let dead = runs && is_zombie(app.tasks.silence_of(&task.session_id), waits_for_person, app.zombie_after);
     RunStatus {
         run_id: task.run_id.to_string(),
         session_id: task.session_id.to_string(),
@@ -162,7 +129,7 @@ fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
         waits_for_person,
         last_heartbeat_at: last_heard,
         updated_at: last_heard,
-        origin: json!(task.origin),
+        origin: task.origin,
         pipeline_name: row.runtime.clone(),
         started_at: task.started_at,
         completed_at: task.completed_at,
@@ -206,14 +173,15 @@ async fn cancel(
     }
     let forced = describe(&app, &task, &row).is_zombie.then_some(true);
     // The same order for a dead one: whoever does not answer it is ended by signals, within the time the settings give.
-    let wish = Wish::Stop { turn_id: Some(task.run_id.clone()) };
-    match app.sessions.wish(&row.id, Command { by, wish }).await? {
-        Reply::Stopped { stopped: true } => Ok(Json(Cancelled { cancelled: true, forced })),
+    let command = Command::Stop { turn_id: Some(task.run_id.clone()), then: AfterStop::Continue };
+    match app.sessions.execute(&row.id, ClientCommand { by, command }).await? {
+        Reply::Stopped { stopped: true, .. } => Ok(Json(Cancelled { cancelled: true, forced })),
         Reply::Stopped { .. }
         | Reply::Accepted { .. }
         | Reply::Resolved { .. }
         | Reply::Done
         | Reply::Queue(_)
+        | Reply::Queued(_)
         | Reply::State { .. }
         | Reply::Noted { .. } => Err(over("it has just ended")),
     }

@@ -1,26 +1,26 @@
 //! The stream of tasks: starts and ends at once, progress so often and no more, always the newest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use bytes::{Bytes, BytesMut};
-use futures_util::stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use tokio::sync::watch;
-use turnloom_core::dialect::tasks::{Status, Task, Throttle};
+use tokio::time::Instant;
+use turnloom_core::dialect::tasks::{Progress, Status, Task, Throttle};
 use turnloom_core::id::TurnId;
+use turnloom_core::time::Timestamp;
 
 use super::super::super::App;
-use super::super::super::events::{Following, HEARTBEAT, admit, cursor, event_stream};
+use super::super::super::events::cursor;
 use super::super::super::extract::Query;
 use super::super::super::problem::Problem;
 use super::hub::{News, What};
-use super::{now, repair};
+use super::{catch_up, now};
+use crate::log::Position;
+use crate::reader::{self, FeedProjection, FeedStream, Frame};
 
 /// Each task's progress is told at most this often.
 const PROGRESS_MS: i64 = 300;
@@ -28,7 +28,7 @@ const PROGRESS_MS: i64 = 300;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TaskEventsQuery")]
-pub(super) struct EventsQuery {
+pub(in crate::http) struct EventsQuery {
     /// The last position the client has; also `Last-Event-ID`.
     after: Option<u64>,
 }
@@ -39,111 +39,151 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let after = cursor(query.after, &headers)?.map(|position| position.0);
-    let permit = admit(&app)?;
-    // Followed before anything is read, so that nothing falls between.
-    let moved = app.tasks.follow();
-    repair(&app).await?;
-    let feed = Feed {
-        cursor: after.unwrap_or(0),
-        moved,
-        greeted: false,
-        throttle: Throttle::every(PROGRESS_MS),
-        held: HashMap::new(),
-        out: BytesMut::new(),
-        _following: Following::new(&app, permit),
-        app,
-    };
-    let frames = stream::unfold(feed, |mut feed| async move {
-        let bytes = feed.next().await?;
-        Some((Ok::<_, std::io::Error>(bytes), feed))
-    });
-    Ok(event_stream(frames))
+    Ok(reader::sse(TaskStream::follow(&app, EventsQuery { after }).await?, reader::GREETING, ""))
 }
 
-struct Feed {
+pub(in crate::http) struct TaskStream {
     app: App,
-    cursor: u64,
-    moved: watch::Receiver<u64>,
+    cursor: Position,
     greeted: bool,
+    /// The client has a position of an earlier stream.
+    comes_back: bool,
     throttle: Throttle,
+    /// What the throttle counts from; the wall clock may be set.
+    begun: Instant,
     /// Tasks whose newest progress was not told yet, and when it may be.
     held: HashMap<TurnId, i64>,
-    out: BytesMut,
-    _following: Following,
+    ready: VecDeque<Frame>,
 }
 
-#[derive(Serialize)]
-struct About<'a> {
-    #[serde(rename = "eventType")]
+/// What the stream tells.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type")]
+#[schemars(rename = "TaskFrame")]
+pub(in crate::http) enum TaskFrame<'a> {
+    /// The first; what runs follows, unless the client knows it.
+    #[serde(rename = "connected")]
+    Connected { timestamp: Timestamp, data: Connected },
+    #[serde(rename = "task:started")]
+    Started { data: About<'a> },
+    #[serde(rename = "task:progress")]
+    Progress { data: Progress<'a> },
+    #[serde(rename = "task:completed")]
+    Completed { data: About<'a> },
+    #[serde(rename = "heartbeat")]
+    Heartbeat { timestamp: Timestamp },
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TasksConnected")]
+pub(in crate::http) struct Connected {
+    position: u64,
+    /// The client missed nothing.
+    resumed: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "AboutTask")]
+pub(in crate::http) struct About<'a> {
+    /// The same as the frame's `type`.
     event_type: &'static str,
     task: &'a Task,
-    timestamp: turnloom_core::time::Timestamp,
+    timestamp: Timestamp,
 }
 
-impl Feed {
-    async fn next(&mut self) -> Option<Bytes> {
-        loop {
-            self.moved.borrow_and_update();
-            let news = self.app.tasks.since(self.cursor);
-            if !std::mem::replace(&mut self.greeted, true) {
-                self.greet(&news);
-            } else if !news.complete {
-                // Too far behind: what runs is told anew, as to somebody who has just come.
-                self.greet(&news);
-            }
-            self.tell(news);
-            self.tell_held();
-            if !self.out.is_empty() {
-                return Some(self.out.split().freeze());
-            }
-            let due = self.held.values().min().map(|due| u64::try_from(due - now().millis()).unwrap_or(0));
-            let patience = due.map_or(HEARTBEAT, |due| Duration::from_millis(due).min(HEARTBEAT));
-            tokio::select! {
-                biased;
-                () = self.app.closing.cancelled() => return None,
-                moved = self.moved.changed() => moved.ok()?,
-                () = tokio::time::sleep(patience) => {
-                    if patience == HEARTBEAT {
-                        self.plain("heartbeat", None, None);
-                        return Some(self.out.split().freeze());
-                    }
-                }
-            }
+impl<'a> About<'a> {
+    fn new(event_type: &'static str, task: &'a Task) -> Self {
+        Self { event_type, task, timestamp: task.completed_at.unwrap_or(task.last_activity_at) }
+    }
+}
+
+impl FeedProjection for TaskStream {
+    type Head = Position;
+
+    fn pace(seen: Position, head: Position) -> Option<Duration> {
+        (head > seen).then_some(Duration::ZERO)
+    }
+
+    async fn update(&mut self, out: &mut VecDeque<Frame>) -> Option<()> {
+        let mut news = self.app.tasks.since(self.cursor);
+        if !std::mem::replace(&mut self.greeted, true) {
+            news.complete &= self.comes_back;
+            self.greet(&news);
+        } else if !news.complete {
+            // Too far behind: what runs is told anew, as to somebody who has just come.
+            self.greet(&news);
         }
+        self.tell(news);
+        self.tell_held();
+        out.append(&mut self.ready);
+        Some(())
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let due = self.held.values().min()?;
+        Some(self.begun + Duration::from_millis(u64::try_from(*due).unwrap_or(0)))
+    }
+
+    fn heartbeat(&self) -> Frame {
+        plain(&TaskFrame::Heartbeat { timestamp: now() }, None)
+    }
+}
+
+impl TaskStream {
+    pub(in crate::http) async fn follow(app: &App, query: EventsQuery) -> Result<FeedStream<Self>, Problem> {
+        // Followed before anything is read, so that nothing falls between.
+        let source = app.reader.feed_fold_source(app.tasks.watch(), app.reader.admit()?);
+        catch_up(app).await;
+        let stream = Self {
+            cursor: Position(query.after.unwrap_or(0)),
+            greeted: false,
+            comes_back: query.after.is_some(),
+            throttle: Throttle::every(PROGRESS_MS),
+            begun: Instant::now(),
+            held: HashMap::new(),
+            ready: VecDeque::new(),
+            app: app.clone(),
+        };
+        Ok(FeedStream::new(source, stream))
     }
 
     /// Says where the reader is, and what runs if it does not know.
     fn greet(&mut self, news: &News) {
-        let resumed = news.complete;
-        let connected = Some(json!({ "position": news.position, "resumed": resumed }));
-        if resumed {
-            return self.plain("connected", connected, None);
+        let data = Connected { position: news.position.0, resumed: news.complete };
+        let connected = TaskFrame::Connected { timestamp: now(), data };
+        if news.complete {
+            return self.frame(&connected, None);
         }
         let (tasks, position) = self.app.tasks.active();
         self.cursor = position;
         self.held.clear();
         // The last of the greeting has the position: whoever has all of it can come back to here, also if nothing happens before.
-        self.plain("connected", connected, tasks.is_empty().then_some(position));
+        self.frame(&connected, tasks.is_empty().then_some(position));
         for (at, task) in tasks.iter().enumerate() {
-            self.about("task:started", task, (at + 1 == tasks.len()).then_some(position));
+            self.started(task, (at + 1 == tasks.len()).then_some(position));
         }
     }
 
     fn tell(&mut self, news: News) {
-        let told = self.cursor;
+        let (told, at) = (self.cursor, self.elapsed_ms());
         // A greeting may have told of it already.
-        for (position, what, task) in news.told.into_iter().filter(|(position, _, _)| *position > told) {
+        let mut new = news.told.into_iter().filter(|(position, _, _)| *position > told).peekable();
+        while let Some((position, what, task)) = new.next() {
+            // One commit may tell of several tasks: whoever comes back must have all of them.
+            let position = new.peek().is_none_or(|(next, _, _)| *next > position).then_some(position);
             match what {
-                What::Started => self.about("task:started", &task, Some(position)),
+                What::Started => self.started(&task, position),
                 What::Completed => {
                     self.held.remove(&task.run_id);
                     self.throttle.forget(&task.run_id);
-                    self.about("task:completed", &task, Some(position));
+                    let data = About::new("task:completed", &task);
+                    self.frame(&TaskFrame::Completed { data }, position);
                 }
-                What::Progress => match self.throttle.hold(&task.run_id, now().millis()) {
+                What::Progress => match self.throttle.hold(&task.run_id, at) {
                     None => {
                         self.held.remove(&task.run_id);
-                        self.progress(&task, Some(position));
+                        self.progress(&task, position);
                     }
                     Some(due) => drop(self.held.insert(task.run_id, due)),
                 },
@@ -152,8 +192,12 @@ impl Feed {
         self.cursor = self.cursor.max(news.position);
     }
 
+    fn elapsed_ms(&self) -> i64 {
+        i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
     fn tell_held(&mut self) {
-        let at = now().millis();
+        let at = self.elapsed_ms();
         let due: Vec<TurnId> = self.held.iter().filter(|(_, due)| **due <= at).map(|(run, _)| run.clone()).collect();
         for run in due {
             self.held.remove(&run);
@@ -165,32 +209,24 @@ impl Feed {
         }
     }
 
-    fn about(&mut self, event_type: &'static str, task: &Task, position: Option<u64>) {
-        let timestamp = task.completed_at.unwrap_or(task.last_activity_at);
-        let data = About { event_type, task, timestamp };
-        self.frame(&json!({ "type": event_type, "data": data }), position);
+    fn started(&mut self, task: &Task, position: Option<Position>) {
+        self.frame(&TaskFrame::Started { data: About::new("task:started", task) }, position);
     }
 
-    fn progress(&mut self, task: &Task, position: Option<u64>) {
-        self.frame(&json!({ "type": "task:progress", "data": task.progress() }), position);
-    }
-
-    fn plain(&mut self, kind: &str, data: Option<Value>, position: Option<u64>) {
-        let mut frame = json!({ "type": kind, "timestamp": now() });
-        if let (Some(data), Some(frame)) = (data, frame.as_object_mut()) {
-            frame.insert("data".to_owned(), data);
-        }
-        self.frame(&frame, position);
+    fn progress(&mut self, task: &Task, position: Option<Position>) {
+        self.frame(&TaskFrame::Progress { data: task.progress() }, position);
     }
 
     /// Frames have no name: the clients of this protocol listen for plain messages.
-    fn frame(&mut self, frame: &Value, position: Option<u64>) {
+    fn frame(&mut self, frame: &TaskFrame<'_>, position: Option<Position>) {
         // As long as something is held back, a reader must not come back behind it.
-        if let Some(position) = position.filter(|_| self.held.is_empty()) {
-            self.out.extend_from_slice(format!("id: {position}\n").as_bytes());
-        }
-        self.out.extend_from_slice(b"data: ");
-        self.out.extend_from_slice(frame.to_string().as_bytes());
-        self.out.extend_from_slice(b"\n\n");
+        let position = position.filter(|_| self.held.is_empty());
+        self.ready.push_back(plain(frame, position));
     }
+}
+
+fn plain(frame: &TaskFrame<'_>, position: Option<Position>) -> Frame {
+    // Frames have string keys only, so they always encode.
+    let data = serde_json::to_string(frame).unwrap_or_default();
+    Frame::Plain { position: position.map(|position| position.0), data }
 }

@@ -1,7 +1,7 @@
 //! Files, as this protocol's clients read and write them: relative to a session's working directory, or absolute. Whoever has the token may do this; it
 //! can tell an agent to do the same.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use axum::Json;
@@ -15,9 +15,10 @@ use serde_with::skip_serializing_none;
 use tokio::fs;
 use turnloom_core::time::Timestamp;
 
-use super::super::super::App;
+use super::super::super::{App, pieces};
 use super::problem::Refused;
 use super::tar;
+use crate::plain;
 
 /// Paths that an upload names in its answer.
 const MAX_NAMED: usize = 1_024;
@@ -25,7 +26,9 @@ const MAX_NAMED: usize = 1_024;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "UniversalFileQuery")]
 pub(in crate::http) struct FileQuery {
+    /// The file or the folder.
     path: Option<String>,
+    /// With everything in a folder.
     recursive: Option<bool>,
     /// The session whose working directory a relative path starts in.
     #[serde(rename = "sessionId", alias = "session_id")]
@@ -67,8 +70,20 @@ impl FileQuery {
 }
 
 fn failed(path: &Path, error: &io::Error) -> Refused {
+    use io::ErrorKind as Kind;
     match error.kind() {
-        io::ErrorKind::NotFound => Refused::invalid(format_args!("path not found: {}", path.display())),
+        Kind::NotFound => Refused::invalid(format_args!("path not found: {}", path.display())),
+        Kind::InvalidFilename
+        | Kind::InvalidInput
+        | Kind::NotADirectory
+        | Kind::IsADirectory
+        | Kind::AlreadyExists
+        | Kind::ExecutableFileBusy
+        | Kind::CrossesDevices => Refused::invalid(format_args!("{}: {error}", path.display())),
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            Refused::denied(format_args!("{}: {error}", path.display()))
+        }
+        // Among these is a folder that is not empty: the server that this protocol comes from answers so.
         _ => Refused::failed(&error.to_string()),
     }
 }
@@ -134,12 +149,10 @@ pub(in crate::http) async fn stat(State(app): State<App>, Query(query): Query<Fi
 
 pub(in crate::http) async fn read(State(app): State<App>, Query(query): Query<FileQuery>) -> Result<Response, Refused> {
     let path = query.resolve(&app).await?;
-    let metadata = fs::metadata(&path).await.map_err(|error| failed(&path, &error))?;
-    if !metadata.is_file() {
-        return Err(Refused::invalid(format_args!("path is not a file: {}", path.display())));
-    }
-    let bytes = fs::read(&path).await.map_err(|error| failed(&path, &error))?;
-    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
+    let (body, size) = pieces::file(&path).await.map_err(|error| failed(&path, &error))?;
+    let headers =
+        [(header::CONTENT_TYPE, "application/octet-stream".to_owned()), (header::CONTENT_LENGTH, size.to_string())];
+    Ok((headers, body).into_response())
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -156,15 +169,19 @@ pub(in crate::http) async fn write(
     body: Bytes,
 ) -> Answer<Written> {
     let path = query.resolve(&app).await?;
-    put(&path, &body).await?;
-    Ok(Json(Written { path: shown(&path), bytes_written: body.len() }))
+    let bytes_written = body.len();
+    put(&path, body).await?;
+    Ok(Json(Written { path: shown(&path), bytes_written }))
 }
 
-async fn put(path: &Path, bytes: &[u8]) -> Result<(), Refused> {
+async fn put(path: &Path, bytes: Bytes) -> Result<(), Refused> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).await.map_err(|error| failed(folder, &error))?;
     }
-    fs::write(path, bytes).await.map_err(|error| failed(path, &error))
+    let to = path.to_owned();
+    let writing = tokio::task::spawn_blocking(move || plain::create(&to)?.write_all(&bytes));
+    let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    written.map_err(|error| failed(path, &error))
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -251,7 +268,7 @@ pub(in crate::http) async fn upload(
             }
             tar::Entry::File { path, bytes } => {
                 let path = folder.join(path);
-                put(&path, bytes).await?;
+                put(&path, body.slice_ref(bytes)).await?;
                 path
             }
         };

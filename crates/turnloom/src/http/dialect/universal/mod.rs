@@ -8,9 +8,6 @@ mod routes;
 pub(in crate::http) mod sessions;
 mod tar;
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
-
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -19,13 +16,12 @@ use bytes::{BufMut as _, BytesMut};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use turnloom_core::command::{AfterAnswer, Answer, Command, Refusal, When, Wish};
-use turnloom_core::dialect::universal::{Raw, Universal, Wanted};
+use turnloom_core::command::{AfterAnswer, Answer, ClientCommand, Command, Refusal, When};
+use turnloom_core::dialect::universal::{Raw, Reader, Universal, Wanted};
 use turnloom_core::dialect::{Dialect as _, Frames};
 use turnloom_core::event::{Part, PermissionReply};
-use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::id::Seq;
 use turnloom_core::summary::{AskKind, PendingAsk};
-use turnloom_core::time::Timestamp;
 
 use self::names::{id_of, name_of};
 use self::problem::Refused;
@@ -33,55 +29,16 @@ pub(in crate::http) use self::routes::routes;
 use self::sessions::about;
 use super::super::App;
 use super::super::events::cursor;
-use super::{Telling, Wire, find, send};
-use crate::log::{ReadRange, SessionRow};
+use super::{find, follow_after, send};
+use crate::log::SessionRow;
+use crate::reader::{self, Ids, Place};
 use crate::session;
 
-/// How much of a log is read at a time.
-const PAGE: usize = 4_096;
-
-/// Clients that poll, whose place in the fold is kept.
-const MAX_PLACES: usize = 32;
+/// How large a page becomes before it ends: an answer that nobody reads costs this much.
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// What the log says of who did something.
 const BY: &str = "universal";
-
-/// Folds that stand where a client that polls has come to, so that its next page does not begin with the first fact. Only a help: whoever finds none
-/// begins at the beginning.
-#[derive(Debug, Default)]
-pub(in crate::http) struct Places(Mutex<VecDeque<Place>>);
-
-#[derive(Debug)]
-struct Place {
-    session: SessionId,
-    created_at: Timestamp,
-    raw: Raw,
-    seq: Seq,
-    fold: Universal,
-}
-
-impl Places {
-    /// The place that is furthest on and not too far.
-    fn take(&self, row: &SessionRow, raw: Raw, offset: u64) -> Option<Place> {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |place: &Place| {
-            place.session == row.id
-                && place.created_at == row.created_at
-                && place.raw == raw
-                && place.fold.sequence() <= offset
-        };
-        let at = places.iter().position(fits)?;
-        places.remove(at)
-    }
-
-    fn put(&self, place: Place) {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= MAX_PLACES {
-            places.pop_front();
-        }
-        places.push_back(place);
-    }
-}
 
 /// The session of this name.
 pub(super) async fn session(app: &App, name: &str) -> Result<SessionRow, Refused> {
@@ -94,6 +51,7 @@ pub(super) async fn session(app: &App, name: &str) -> Result<SessionRow, Refused
 pub(in crate::http) struct EventsQuery {
     /// The last sequence number the client has.
     offset: Option<u64>,
+    /// Events in a page.
     limit: Option<usize>,
     /// With the agent's own words, where the log has them.
     #[serde(rename = "includeRaw", alias = "include_raw")]
@@ -113,30 +71,17 @@ pub(in crate::http) async fn events(
 ) -> Result<Response, Refused> {
     let row = session(&app, &name).await?;
     let (offset, limit) = (query.offset.unwrap_or(0), query.limit.unwrap_or(usize::MAX));
-    let raw = query.raw();
-    let place = app.universal.take(&row, raw, offset);
-    let (mut seq, mut fold) = place.map_or_else(
-        || (Seq::ZERO, Universal::new(about(&row), Wanted::After(offset), raw)),
-        |place| (place.seq, place.fold),
-    );
-    fold.move_on(offset);
+    // A client that pages comes back where it was, or near it.
+    let upto = if offset == 0 { Seq::ZERO } else { row.head };
+    let folds = app.reader.folds();
+    let mut place = folds.place::<Universal>(&row, upto, |place| place.fold.sequence() <= offset).await?;
+    place.fold.aim(Reader { about: about(&row), wanted: Wanted::After(offset), raw: query.raw() });
     let mut frames = Frames::default();
-    'log: while seq < row.head {
-        let page = app.sessions.log().read(&row.id, ReadRange::After { after: seq, limit: PAGE }).await?;
-        if page.is_empty() {
-            break;
-        }
-        for record in page {
-            seq = record.seq;
-            if let Ok(envelope) = record.decode() {
-                fold.step(&envelope, &mut frames);
-            }
-            if frames.len() > limit {
-                break 'log;
-            }
-        }
-    }
-    let has_more = frames.len() > limit;
+    let is_full = |frames: &mut Frames| frames.len() > limit || frames.size() >= MAX_PAGE_BYTES;
+    folds.fold_on(&row, &mut place, row.head, &mut frames, is_full).await?;
+    // A fact may give more events than there was room for; then the fold is already behind them.
+    let is_cut = frames.len() > limit;
+    let has_more = is_cut || place.seq < row.head;
     let mut body = BytesMut::from(&br#"{"events":["#[..]);
     for (at, frame) in frames.iter().take(limit).enumerate() {
         if at > 0 {
@@ -145,8 +90,8 @@ pub(in crate::http) async fn events(
         body.extend_from_slice(frame.body);
     }
     body.extend_from_slice(format!(r#"],"hasMore":{has_more}}}"#).as_bytes());
-    if !has_more {
-        app.universal.put(Place { session: row.id, created_at: row.created_at, raw, seq, fold });
+    if !is_cut {
+        folds.keep(&row, Place { before: None, ..place });
     }
     Ok(([(header::CONTENT_TYPE, "application/json")], body.freeze()).into_response())
 }
@@ -159,8 +104,10 @@ pub(in crate::http) async fn follow(
 ) -> Result<Response, Refused> {
     let row = session(&app, &name).await?;
     let offset = cursor(query.offset, &headers)?.map_or(0, |seq| seq.0);
-    let dialect = Universal::new(about(&row), Wanted::After(offset), query.raw());
-    Ok(Telling::of(&app, &row, dialect, Wire::SseNumbered)?.response(&[]))
+    let upto = if offset == 0 { Seq::ZERO } else { row.head };
+    let reader = Reader { about: about(&row), wanted: Wanted::After(offset), raw: query.raw() };
+    let fits = |place: &Place<Universal>| place.fold.sequence() <= offset;
+    Ok(reader::sse(super::follow(&app, &row, reader, Ids::Numbers, upto, fits).await?, "", ""))
 }
 
 /// A message. Unknown members are not an error here: the protocol's servers ignore them.
@@ -182,7 +129,7 @@ async fn accept(
     app: &App,
     name: &str,
     message: Message,
-) -> Result<(turnloom_core::command::Receipt, SessionRow), Refused> {
+) -> Result<(turnloom_core::command::Receipt, Seq, SessionRow), Refused> {
     let row = session(app, name).await?;
     let takes_files = app.sessions.runtimes().get(&row.runtime).is_some_and(|runtime| runtime.capabilities().files);
     let mut text = message.message;
@@ -199,7 +146,8 @@ async fn accept(
     let mut content = vec![Part::Text { text }];
     content.extend(files);
     let (receipt, _) = send(app, &row, (None, content), When::Queue, BY).await?;
-    Ok((receipt, app.sessions.row(&row.id).await?))
+    // Each message is a new one here: what it leads to stands after this.
+    Ok((receipt, row.head, app.sessions.row(&row.id).await?))
 }
 
 pub(in crate::http) async fn message(
@@ -217,9 +165,9 @@ pub(in crate::http) async fn turn(
     Query(query): Query<EventsQuery>,
     Json(message): Json<Message>,
 ) -> Result<Response, Refused> {
-    let (receipt, row) = accept(&app, &name, message).await?;
-    let dialect = Universal::new(about(&row), Wanted::TurnOf(receipt.message_id), query.raw());
-    Ok(Telling::of(&app, &row, dialect, Wire::SseNumbered)?.response(&[]))
+    let (receipt, before, row) = accept(&app, &name, message).await?;
+    let reader = Reader { about: about(&row), wanted: Wanted::TurnOf(receipt.message_id), raw: query.raw() };
+    Ok(reader::sse(follow_after::<Universal>(&app, &row, reader, Ids::Numbers, before).await?, "", ""))
 }
 
 pub(in crate::http) async fn terminate(
@@ -227,7 +175,7 @@ pub(in crate::http) async fn terminate(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Refused> {
     let row = session(&app, &name).await?;
-    app.sessions.wish(&row.id, Command { by: BY.to_owned(), wish: Wish::Archive }).await?;
+    app.sessions.execute(&row.id, ClientCommand { by: BY.to_owned(), command: Command::Archive }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -272,8 +220,7 @@ pub(in crate::http) async fn answer(
         Answer::Interrupt { value: answers.into_iter().flatten().next().map_or(Value::Null, Value::String) }
     } else {
         // Clients show one question; what else was asked stays without an answer.
-        let wanted = ask.request.get("questions").and_then(Value::as_array).map_or(1, Vec::len);
-        answers.resize(wanted, Vec::new());
+        answers.resize(ask.questions().len(), Vec::new());
         Answer::Question { answers: Some(answers) }
     };
     settle(&app, &row, &ask, answer, "question").await
@@ -306,8 +253,8 @@ async fn settle(
     answer: Answer,
     what: &str,
 ) -> Result<StatusCode, Refused> {
-    let wish = Wish::Answer { ask_id: ask.ask_id.clone(), answer };
-    match app.sessions.wish(&row.id, Command { by: BY.to_owned(), wish }).await {
+    let command = Command::Answer { ask_id: ask.ask_id.clone(), answer };
+    match app.sessions.execute(&row.id, ClientCommand { by: BY.to_owned(), command }).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
         Err(session::Error::Refused(Refusal::AlreadyResolved { .. } | Refusal::AskNotFound(_))) => {
             Err(unknown(what, ask.ask_id.as_str()))

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
@@ -15,9 +16,10 @@ use crate::{log, session};
 pub(in crate::http) struct Refused(Box<Document>);
 
 #[skip_serializing_none]
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+#[schemars(rename = "UniversalProblem")]
+pub(in crate::http) struct Document {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -36,6 +38,10 @@ impl Refused {
 
     pub(super) fn invalid(what: impl std::fmt::Display) -> Self {
         Self::new(400, "invalid_request", "Invalid Request", format!("invalid request: {what}"))
+    }
+
+    pub(super) fn denied(what: impl std::fmt::Display) -> Self {
+        Self::new(403, "permission_denied", "Permission Denied", format!("permission denied: {what}"))
     }
 
     pub(super) fn agent(agent: &str) -> Self {
@@ -97,13 +103,11 @@ impl IntoResponse for Refused {
 
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Self {
-        let document = serde_json::to_value(&problem).unwrap_or_default();
-        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let status = document.get("status").and_then(Value::as_u64).unwrap_or(500);
-        match text("code").as_str() {
+        let (status, detail) = (problem.status(), problem.detail());
+        match problem.code() {
             "archived" | "session_ended" => Self::invalid("session terminated"),
-            _ if status == 429 || status >= 500 => Self::failed(&text("detail")),
-            _ => Self::invalid(text("detail")),
+            _ if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => Self::failed(detail),
+            _ => Self::invalid(detail),
         }
     }
 }

@@ -102,13 +102,15 @@ impl From<Ours> for Capabilities {
 }
 
 pub(in crate::http) async fn agents(State(app): State<App>) -> Json<Agents> {
-    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.workshop()));
+    let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.launch_context()));
+    let is_shared = |id: &str| id == "codex";
     let of = |info: AgentInfo| Agent {
-        id: info.id,
         installed: info.installed,
         credentials_available: info.installed && info.problem.is_none(),
         version: info.version,
-        capabilities: info.capabilities.into(),
+        // One server for all of its sessions.
+        capabilities: Capabilities { shared_process: is_shared(&info.id), ..info.capabilities.into() },
+        id: info.id,
     };
     Json(Agents { agents: join_all(asking).await.into_iter().map(of).collect() })
 }
@@ -119,7 +121,7 @@ fn known<'a>(app: &'a App, agent: &str) -> Result<&'a dyn Runtime, Refused> {
 
 /// Programs are installed by people; what is there is there.
 pub(in crate::http) async fn install(State(app): State<App>, Path(agent): Path<String>) -> Result<StatusCode, Refused> {
-    if known(&app, &agent)?.info(app.sessions.workshop()).await.installed {
+    if known(&app, &agent)?.info(app.sessions.launch_context()).await.installed {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Refused::not_installed(&agent))
@@ -171,7 +173,7 @@ pub(in crate::http) async fn models(
     State(app): State<App>,
     Path(agent): Path<String>,
 ) -> Result<Json<Models>, Refused> {
-    let info = known(&app, &agent)?.info(app.sessions.workshop()).await;
+    let info = known(&app, &agent)?.info(app.sessions.launch_context()).await;
     let id = default_model(&agent);
     Ok(Json(Models { models: vec![Model { id: id.clone(), name: info.name }], default_model: id }))
 }

@@ -1,0 +1,209 @@
+//! The decision: each act is judged by every rule, and the strictest verdict is the answer.
+
+use serde::Serialize;
+
+use super::act::{Act, Command, Kind};
+use super::call::{Call, World};
+use super::layers::{Layer, Policy};
+use super::matching::{Case, Prepared, resolved};
+use super::rules::Effect;
+use super::tools::acts;
+
+/// The rule that decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleName {
+    /// Of a mode's default: `default`.
+    pub id: String,
+    pub layer: Layer,
+    /// The mode it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+}
+
+impl std::fmt::Display for RuleName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let layer = match self.layer {
+            Layer::Absolute => "absolute",
+            Layer::Mode => self.mode.as_deref().unwrap_or("mode"),
+            Layer::User => "user",
+            Layer::Project => "project",
+            Layer::Session => "session",
+        };
+        write!(f, "{layer}/{}", self.id)
+    }
+}
+
+/// What becomes of a call, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    pub effect: Effect,
+    pub rule: RuleName,
+    /// For the agent and for people.
+    pub reason: String,
+    /// Only the running of it would tell what it does.
+    pub opaque: bool,
+    /// What it consists of.
+    pub commands: Vec<Command>,
+    /// The command that decided, and which of its acts.
+    pub decided_by: (usize, usize),
+}
+
+struct Verdict<'p> {
+    effect: Effect,
+    rule: RuleName,
+    reason: Option<&'p str>,
+}
+
+/// Decides about one call.
+pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
+    let commands = acts(call, world);
+    let home = world.home();
+    let workspace = resolved(world, call.workspace);
+    let opaque = commands.iter().flat_map(|command| &command.acts).any(Act::is_opaque);
+    let rules = prepare(policy, call.mode);
+    let mut strictest: Option<(Verdict<'_>, usize, usize)> = None;
+    for (at, command) in commands.iter().enumerate() {
+        for (index, act) in command.acts.iter().enumerate() {
+            let case = Case { call, home: home.as_deref(), workspace: &workspace, command, act };
+            let verdict = judge(policy, &rules, case);
+            if strictest.as_ref().is_none_or(|(known, ..)| verdict.effect > known.effect) {
+                strictest = Some((verdict, at, index));
+            }
+        }
+    }
+    match strictest {
+        Some((verdict, at, index)) => {
+            let reason = reason(&verdict, call, commands.get(at), index);
+            Decision { effect: verdict.effect, rule: verdict.rule, reason, opaque, commands, decided_by: (at, index) }
+        }
+        // An empty command.
+        None => Decision {
+            effect: Effect::Allow,
+            rule: RuleName { id: "nothing".to_owned(), layer: Layer::Mode, mode: Some(call.mode.to_owned()) },
+            reason: "it does nothing".to_owned(),
+            opaque,
+            commands,
+            decided_by: (0, 0),
+        },
+    }
+}
+
+/// All rules that may count for a call.
+fn prepare<'p>(policy: &'p Policy, mode: &'p str) -> Vec<Prepared<'p>> {
+    let chain = policy.chain(mode);
+    let absolute = policy.absolute.iter().map(|rule| Prepared::new(rule, Layer::Absolute, None));
+    let of_modes = chain
+        .into_iter()
+        .flat_map(|(name, mode)| mode.rules.iter().map(move |rule| Prepared::new(rule, Layer::Mode, Some(name))));
+    let of_user = policy.user.iter().map(|rule| Prepared::new(rule, Layer::User, None));
+    let of_project = policy.project.iter().map(|rule| Prepared::new(rule, Layer::Project, None));
+    let of_session = policy.session.iter().map(|rule| Prepared::new(rule, Layer::Session, None));
+    absolute.chain(of_modes).chain(of_user).chain(of_project).chain(of_session).collect()
+}
+
+fn judge<'p>(policy: &'p Policy, rules: &[Prepared<'p>], case: Case<'p>) -> Verdict<'p> {
+    let fitting: Vec<&Prepared<'p>> = rules.iter().filter(|rule| rule.is_about(case)).collect();
+    // Only the user and the modes can make exceptions to rules, and only to their own and those of modes.
+    let beatable = |rule: &Prepared<'_>| matches!(rule.layer, Layer::Mode | Layer::User);
+    let beaten: Vec<&String> = fitting.iter().filter(|rule| beatable(rule)).flat_map(|rule| &rule.rule.beats).collect();
+    let counts = |rule: &&&Prepared<'_>| {
+        let proven = rule.rule.effect != Effect::Allow || !case.act.is_opaque();
+        proven && !(beatable(rule) && beaten.contains(&&rule.rule.id))
+    };
+    // Of equal ones the first, which is the one that is harder to change.
+    let strictest = fitting.iter().filter(counts).fold(None::<&&Prepared<'p>>, |best, next| match best {
+        Some(best) if best.rule.effect >= next.rule.effect => Some(best),
+        _ => Some(next),
+    });
+    if let Some(Prepared { rule, layer, mode, .. }) = strictest {
+        let name = RuleName { id: rule.id.clone(), layer: *layer, mode: mode.map(str::to_owned) };
+        return Verdict { effect: rule.effect, rule: name, reason: rule.reason.as_deref() };
+    }
+    let chain = policy.chain(case.call.mode);
+    // A mode that nobody knows asks about everything.
+    let default =
+        chain.iter().find_map(|(name, mode)| mode.default.map(|effect| (*name, effect, mode.reason.as_deref())));
+    let (name, effect, reason) = default.unwrap_or((case.call.mode, Effect::Ask, None));
+    let rule = RuleName { id: "default".to_owned(), layer: Layer::Mode, mode: Some(name.to_owned()) };
+    Verdict { effect, rule, reason }
+}
+
+/// A sentence that names the command and what it would do.
+fn reason(verdict: &Verdict<'_>, call: &Call<'_>, command: Option<&Command>, index: usize) -> String {
+    let act = command.and_then(|command| command.acts.get(index));
+    let what = match command.map(|command| command.words.join(" ")) {
+        Some(words) if !words.is_empty() => format!("`{}`", cut(&words)),
+        _ => call.tool.to_owned(),
+    };
+    let does = act.map(describe).unwrap_or_default();
+    match (verdict.effect, verdict.reason) {
+        (_, Some(reason)) => format!("{reason}: {what} {does}"),
+        (Effect::Allow, None) => format!("{what} {does}"),
+        (Effect::Ask, None) => format!("a person decides: {what} {does}"),
+        (Effect::Deny, None) => format!("not allowed: {what} {does}"),
+    }
+}
+
+/// How much of a command is told.
+const TOLD: usize = 120;
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= TOLD {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(TOLD).collect();
+    format!("{start}…")
+}
+
+/// What an act does, in words.
+fn describe(act: &Act) -> String {
+    let verb = match act.kind {
+        Kind::Compute => "touches nothing",
+        Kind::Session => "changes the shell",
+        Kind::Read => "reads",
+        Kind::Write => "writes",
+        Kind::Delete => "removes",
+        Kind::Permissions => "changes who may use",
+        Kind::Link => "links to",
+        Kind::Build => "runs code of the project",
+        Kind::Install => "adds a dependency",
+        Kind::SystemInstall => "installs programs",
+        Kind::Run => "runs a program that is not known",
+        Kind::Vcs => "changes the repository",
+        Kind::VcsSync => "exchanges commits",
+        Kind::VcsDiscard => "loses work that is not committed",
+        Kind::VcsRewrite => "rewrites history",
+        Kind::VcsForce => "overwrites what others have",
+        Kind::VcsConfig => "changes the repository's settings",
+        Kind::Network => "talks to another machine",
+        Kind::WebSearch => "searches the web",
+        Kind::Publish => "makes something public",
+        Kind::Remote => "acts on another machine",
+        Kind::Container => "works with containers",
+        Kind::Privilege => "gains rights",
+        Kind::System => "changes the machine",
+        Kind::Process => "ends processes",
+        Kind::Format => "works on disks",
+        Kind::Power => "ends the machine",
+        Kind::KillAll => "ends every process",
+        Kind::ForkBomb => "starts processes without end",
+        Kind::Destroy => "destroys",
+        Kind::Opaque => "cannot be judged",
+        Kind::TooMuch => "is too much to be judged",
+        Kind::Delegate => "gives work to another agent",
+        Kind::Talk => "talks",
+        Kind::Mcp => "calls a tool of an MCP server",
+        Kind::Tool => "is a tool that is not known",
+    };
+    let mut text = verb.to_owned();
+    if let Some(place) = &act.place {
+        text = format!("{text} {}{}", place.path, if place.contents { "/*" } else { "" });
+    }
+    if let Some(host) = &act.host {
+        text = format!("{text} ({host})");
+    }
+    if let Some(why) = &act.why {
+        text = format!("{text} ({why})");
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! Where rules come from, and which of them may loosen what.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::rules::{Effect, Error, Rule, RulesFile};
+
+/// Who has set a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// Holds in every mode and cannot be beaten.
+    Absolute,
+    /// A mode that ships, or one of the user's own.
+    Mode,
+    User,
+    /// Tightens only, and only where the user trusts the project.
+    Project,
+    /// Tightens only.
+    Session,
+}
+
+/// The modes that ship.
+pub const MODES: &[&str] = &["plan", "implement", "ask", "bypass"];
+
+#[derive(Debug, Clone)]
+pub(crate) struct Mode {
+    pub(crate) default: Option<Effect>,
+    pub(crate) reason: Option<String>,
+    pub(crate) extends: Option<String>,
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// All rules that count, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub(crate) absolute: Vec<Rule>,
+    pub(crate) modes: BTreeMap<String, Mode>,
+    pub(crate) user: Vec<Rule>,
+    pub(crate) project: Vec<Rule>,
+    pub(crate) session: Vec<Rule>,
+    trusted: Vec<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::shipped()
+    }
+}
+
+impl Policy {
+    /// What ships, and nothing else.
+    pub fn shipped() -> Self {
+        #[expect(clippy::expect_used, reason = "these files are part of the program, and a test reads them")]
+        let read = |name: &str, text: &str| RulesFile::read(name, text).expect("the rules that ship are right");
+        let modes = [
+            ("plan", include_str!("modes/plan.toml")),
+            ("implement", include_str!("modes/implement.toml")),
+            ("ask", include_str!("modes/ask.toml")),
+            ("bypass", include_str!("modes/bypass.toml")),
+        ];
+        Self {
+            absolute: read("absolute.toml", include_str!("absolute.toml")).rules,
+            modes: modes.iter().map(|(name, text)| ((*name).to_owned(), Mode::of(read(name, text)))).collect(),
+            user: Vec::new(),
+            project: Vec::new(),
+            session: Vec::new(),
+            trusted: Vec::new(),
+        }
+    }
+
+    /// The user's own rules. They may allow what a mode would ask about.
+    pub fn with_user(mut self, file: &str, text: &str) -> Result<Self, Error> {
+        let read = RulesFile::read(file, text)?;
+        not_a_mode(&read, file)?;
+        self.trusted = read.trusted_projects;
+        self.user = read.rules;
+        Ok(self)
+    }
+
+    /// A mode of the user's own, or another for one that ships.
+    pub fn with_mode(mut self, name: &str, file: &str, text: &str) -> Result<Self, Error> {
+        let mode = RulesFile::read(file, text)?;
+        if let Some(parent) =
+            mode.extends.as_deref().filter(|parent| *parent != name && !self.modes.contains_key(*parent))
+        {
+            return Err(Error {
+                file: file.to_owned(),
+                line: 1,
+                what: format!("there is no mode {parent:?} to extend"),
+            });
+        }
+        self.modes.insert(name.to_owned(), Mode::of(mode));
+        Ok(self)
+    }
+
+    /// The rules of a project. Whoever calls this has found the project in [`Policy::trusts`].
+    pub fn with_project(mut self, file: &str, text: &str) -> Result<Self, Error> {
+        self.project = tightening(file, text, "a project")?;
+        Ok(self)
+    }
+
+    /// The rules of a session.
+    pub fn with_session(mut self, file: &str, text: &str) -> Result<Self, Error> {
+        self.session = tightening(file, text, "a session")?;
+        Ok(self)
+    }
+
+    /// Whether the user trusts a project. Both are absolute and normal; `~` is the home that is given.
+    pub fn trusts(&self, project: &str, home: Option<&str>) -> bool {
+        self.trusted.iter().any(|trusted| super::matching::at_home(trusted, home) == project)
+    }
+
+    pub fn has_mode(&self, name: &str) -> bool {
+        self.modes.contains_key(name)
+    }
+
+    pub fn modes(&self) -> impl Iterator<Item = &str> {
+        self.modes.keys().map(String::as_str)
+    }
+
+    /// A mode and those that it extends.
+    pub(crate) fn chain<'p>(&'p self, name: &'p str) -> Vec<(&'p str, &'p Mode)> {
+        let mut chain: Vec<(&str, &Mode)> = Vec::new();
+        let mut next = Some(name);
+        while let Some((name, mode)) = next.and_then(|name| self.modes.get_key_value(name)) {
+            if chain.iter().any(|(known, _)| known == name) {
+                break;
+            }
+            chain.push((name, mode));
+            next = mode.extends.as_deref();
+        }
+        chain
+    }
+}
+
+impl Mode {
+    fn of(file: RulesFile) -> Self {
+        Self { default: file.default, reason: file.reason, extends: file.extends, rules: file.rules }
+    }
+}
+
+fn not_a_mode(file: &RulesFile, name: &str) -> Result<(), Error> {
+    if file.default.is_some() || file.extends.is_some() {
+        let what = "`default` and `extends` belong into a mode's file".to_owned();
+        return Err(Error { file: name.to_owned(), line: 1, what });
+    }
+    Ok(())
+}
+
+/// Rules that make things stricter, and no others.
+fn tightening(file: &str, text: &str, who: &str) -> Result<Vec<Rule>, Error> {
+    let read = RulesFile::read(file, text)?;
+    not_a_mode(&read, file)?;
+    let wrong = |line: usize, what: String| Error { file: file.to_owned(), line, what };
+    if !read.trusted_projects.is_empty() {
+        return Err(wrong(1, format!("{who} cannot say whom the user trusts")));
+    }
+    for rule in &read.rules {
+        if rule.effect == Effect::Allow || !rule.beats.is_empty() {
+            return Err(wrong(
+                rule.line,
+                format!("{who} may only tighten: use `deny` or `ask`, and put what you allow into your own rules"),
+            ));
+        }
+    }
+    Ok(read.rules)
+}

@@ -1,0 +1,30 @@
+//! Who may do what: a call of a tool and the rules in, allow, deny or ask out, with the rule that decided.
+//!
+//! A call becomes acts ([`acts()`]), and rules judge acts ([`decide()`]). Shell commands are parsed, every simple command counts, and what cannot be
+//! read is never allowed by a rule. Nothing here looks at files or at the environment: a [`World`] answers for them.
+//! Asking people, writing decisions down and holding agents to them is not here.
+
+mod act;
+mod call;
+mod decide;
+mod glob;
+mod layers;
+mod matching;
+mod paths;
+mod programs;
+mod reading;
+mod rules;
+mod shell;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::act::{Act, Command, Kind, Location, Place};
+pub use self::call::{Call, Caller, Origin, Plain, World};
+pub use self::decide::{Decision, RuleName, decide};
+pub use self::layers::{Layer, MODES, Policy};
+pub use self::paths::normal;
+pub use self::reading::reading;
+pub use self::rules::{Effect, Error, Rule, RulesFile};
+pub use self::tools::acts;

@@ -1,0 +1,101 @@
+//! Who leaves leaves nothing running: a client, however it went, and the server itself.
+
+use serde_json::json;
+
+use super::{Asked, Call, ClientId, Hello, OnResponse, Routed, Router, Thread, encoded};
+use crate::runtime::jsonrpc::{Error, Id};
+
+impl Router {
+    /// A client is gone. What it had running is stopped; what still comes for it is dropped.
+    pub fn disconnect(&mut self, client: ClientId, out: &mut Routed) {
+        if !self.clients.remove(&client) {
+            return;
+        }
+        for call in self.calls.values_mut() {
+            let Call::Client { client: waiting, on_response, .. } = call else { continue };
+            if *waiting != client {
+                continue;
+            }
+            *call = match on_response {
+                // What is still on its way is let go or stopped when it comes.
+                OnResponse::Thread { .. } => continue,
+                OnResponse::Turn { thread_id } => {
+                    let cwd = self.threads.get(thread_id).and_then(|thread| thread.cwd.clone());
+                    Call::Orphan { thread_id: std::mem::take(thread_id), cwd }
+                }
+                OnResponse::Nothing
+                | OnResponse::Listed { .. }
+                | OnResponse::Ended { .. }
+                | OnResponse::Name { .. } => Call::Nobody,
+            };
+        }
+        if let Hello::Said { waiting } = &mut self.hello {
+            waiting.retain(|(waiting, _)| *waiting != client);
+        }
+        self.refuse_all(|asked| asked.client == client, out);
+        self.let_go_all_of(client, out);
+    }
+
+    pub(super) fn let_go_all_of(&mut self, client: ClientId, out: &mut Routed) {
+        let theirs = |(id, thread): (&String, &Thread)| (thread.owner == client).then(|| id.clone());
+        let threads: Vec<String> = self.threads.iter().filter_map(theirs).collect();
+        for thread_id in &threads {
+            self.let_go(thread_id, out);
+        }
+    }
+
+    pub(super) fn let_go(&mut self, thread_id: &str, out: &mut Routed) {
+        let Some(Thread { turn, cwd, parent, .. }) = self.threads.remove(thread_id) else { return };
+        self.refuse_all(|asked| asked.thread_id.as_deref() == Some(thread_id), out);
+        self.stop(thread_id, turn.as_deref(), cwd, out);
+        self.call(Call::Nobody, "thread/unsubscribe", &json!({ "threadId": thread_id }), out);
+        self.remember_forgotten(thread_id, parent);
+    }
+
+    /// Ends what a thread has running.
+    pub(super) fn stop(&mut self, thread_id: &str, turn: Option<&str>, cwd: Option<String>, out: &mut Routed) {
+        if let Some(turn) = turn {
+            let params = json!({ "threadId": thread_id, "turnId": turn });
+            self.call(Call::Nobody, "turn/interrupt", &params, out);
+        }
+        let params = json!({ "threadId": thread_id });
+        self.call(Call::Cleaning { cwd }, "thread/backgroundTerminals/clean", &params, out);
+    }
+
+    fn refuse_all(&mut self, which: impl Fn(&Asked) -> bool, out: &mut Routed) {
+        let asked: Vec<Id> = self.asked.iter().filter(|(_, asked)| which(asked)).map(|(id, _)| id.clone()).collect();
+        for id in &asked {
+            self.refuse(id, out);
+        }
+    }
+
+    pub(super) fn refuse(&mut self, id: &Id, out: &mut Routed) {
+        self.asked.remove(id);
+        let error = Error::new(Error::GONE, "nobody is there to answer");
+        out.to_server.extend(encoded(&json!({ "id": id, "error": error })));
+    }
+
+    /// The server is gone: whoever waits is told, and everybody has to come again.
+    pub fn server_gone(&mut self, reason: &str, out: &mut Routed) {
+        let error = Error::new(Error::GONE, reason);
+        let refused = |id: &Id| encoded(&json!({ "id": id, "error": error }));
+        if let Hello::Said { waiting } = std::mem::take(&mut self.hello) {
+            out.to_clients.extend(waiting.iter().map(|(client, id)| (*client, refused(id))));
+        }
+        for call in std::mem::take(&mut self.calls).into_values() {
+            if let Call::Client { client, id, .. } = call
+                && self.clients.contains(&client)
+            {
+                out.to_clients.push((client, refused(&id)));
+            }
+        }
+        out.left.extend(std::mem::take(&mut self.clients));
+        out.deserted.extend(std::mem::take(&mut self.threads).into_values().filter_map(|thread| thread.cwd));
+        self.asked.clear();
+        self.unclaimed.clear();
+        self.told.clear();
+        self.forgotten.clear();
+        self.named.clear();
+        self.held = 0;
+    }
+}

@@ -1,0 +1,101 @@
+//! What calls of clients mean for everybody, and what their answers do.
+
+use std::borrow::Cow;
+
+use super::{About, ClientId, Routed, Router};
+
+/// How many names are remembered whose echo has not come.
+const MAX_NAMED: usize = 1_024;
+
+/// What the answer to a client's call means for everybody.
+#[derive(Debug)]
+pub(super) enum OnResponse {
+    Nothing,
+    /// It brings a thread. One that is resumed speaks before that, so it already has its owner.
+    Thread {
+        owned: Option<String>,
+    },
+    /// It begins a turn in this thread.
+    Turn {
+        thread_id: String,
+    },
+    /// It tells which commands of this thread run; if not from the first on, then besides those that are known.
+    Listed {
+        thread_id: String,
+        from_first: bool,
+    },
+    /// It tells the end of a command by force.
+    Ended {
+        thread_id: String,
+    },
+    Name {
+        thread_id: String,
+        name: String,
+    },
+}
+
+impl Router {
+    /// What a call is about. Nothing, if it wants a thread that somebody else has.
+    pub(super) fn on_response(&mut self, client: ClientId, method: &str, about: &About<'_>) -> Option<OnResponse> {
+        let thread_id = about.thread_id.as_deref().unwrap_or_default();
+        Some(match method {
+            "thread/resume" => match self.threads.get(thread_id) {
+                Some(thread) if thread.owner != client => return None,
+                Some(_) => OnResponse::Thread { owned: None },
+                None => {
+                    self.own(thread_id, client, None);
+                    OnResponse::Thread { owned: Some(thread_id.to_owned()) }
+                }
+            },
+            "thread/start" | "thread/fork" => OnResponse::Thread { owned: None },
+            "turn/start" | "review/start" => OnResponse::Turn { thread_id: thread_id.to_owned() },
+            "thread/backgroundTerminals/list" => {
+                OnResponse::Listed { thread_id: thread_id.to_owned(), from_first: about.cursor.is_none() }
+            }
+            "thread/backgroundTerminals/terminate" => OnResponse::Ended { thread_id: thread_id.to_owned() },
+            "thread/name/set" => {
+                let (thread_id, name) = (thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned());
+                if self.named.len() >= MAX_NAMED {
+                    self.named.clear();
+                }
+                self.named.insert((thread_id.clone(), name.clone()));
+                OnResponse::Name { thread_id, name }
+            }
+            _ => OnResponse::Nothing,
+        })
+    }
+
+    /// What a call of a client has led to, whether or not the client is still there.
+    pub(super) fn client_answered(
+        &mut self,
+        client: ClientId,
+        on_response: OnResponse,
+        result: Option<&str>,
+        out: &mut Routed,
+    ) {
+        match on_response {
+            OnResponse::Thread { owned } => {
+                match result.and_then(opened) {
+                    Some((thread_id, cwd)) => self.opened(client, &thread_id, cwd, out),
+                    None => owned.iter().for_each(|thread_id| self.disown(thread_id, client)),
+                }
+                self.settle_unclaimed(out);
+            }
+            OnResponse::Listed { thread_id, from_first } => self.listed(&thread_id, from_first, result, out),
+            OnResponse::Ended { thread_id } => self.ended_one(&thread_id, out),
+            OnResponse::Name { thread_id, name } => {
+                if result.is_none() {
+                    self.named.remove(&(thread_id, name));
+                }
+            }
+            OnResponse::Turn { .. } | OnResponse::Nothing => {}
+        }
+    }
+}
+
+/// The thread that an answer brings, and where it works.
+fn opened(result: &str) -> Option<(String, Option<String>)> {
+    let about: About<'_> = serde_json::from_str(result).ok()?;
+    let id = about.thread.map(|thread| thread.id.into_owned()).filter(|id| !id.is_empty())?;
+    Some((id, about.cwd.map(Cow::into_owned)))
+}

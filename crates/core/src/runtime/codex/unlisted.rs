@@ -1,0 +1,82 @@
+//! What happens without an item. A patch that does not fit, a script that fails, a tool that is not there, an answer that is refused: Codex tells its
+//! clients nothing of these. Where a thread was started with that wish, it also passes on what the model says and reads, word by word, and there they
+//! are. A thread that is resumed has no such wish; of these things it then tells nothing.
+
+use serde_json::{Value, json};
+
+use super::items::content_of;
+use super::protocol::CodexProtocol;
+use super::wire::RawIs;
+use super::work::{ToolKind, Work};
+use crate::runtime::Output;
+
+/// A call that the model made.
+#[derive(Debug)]
+pub(super) struct Unlisted {
+    tool: String,
+    input: Value,
+}
+
+/// What Codex says of a script that did not come to its end.
+const SCRIPT_FAILED: &str = "Script failed";
+const NO_SUCH_TOOL: &str = "unsupported call";
+
+impl CodexProtocol {
+    pub(super) fn said_raw(&mut self, is: &RawIs, out: &mut Output) {
+        let text = |name: &str| is.item.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("type") == "message" {
+            if self.is_main(&is.thread_id)
+                && let Some(refusal) = refusal_in(&is.item)
+            {
+                self.refused = Some(refusal);
+            }
+            return;
+        }
+        let Some(work) = self.work(&is.thread_id).filter(|work| work.turn.as_ref() == Some(&is.turn_id)) else {
+            return;
+        };
+        match text("type") {
+            "custom_tool_call" | "function_call" => {
+                let input = is.item.get("input").or(is.item.get("arguments")).cloned().unwrap_or_default();
+                let call = Unlisted { tool: text("name").to_owned(), input };
+                work.unlisted.insert(text("call_id").to_owned(), call);
+            }
+            "custom_tool_call_output" | "function_call_output" => {
+                let output = content_of(is.item.get("output").unwrap_or(&Value::Null));
+                work.answered_unlisted(text("call_id"), output, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Work {
+    fn answered_unlisted(&mut self, call_id: &str, output: String, out: &mut Output) {
+        let Some(Unlisted { tool, input }) = self.unlisted.remove(call_id).filter(|_| !self.has_item(call_id)) else {
+            return;
+        };
+        let (name, input) = match tool.as_str() {
+            "apply_patch" => ("Edit", json!({ "patch": input })),
+            "exec_command" | "shell_command" | "shell" => ("Bash", arguments(&input)),
+            "exec" if output.starts_with(SCRIPT_FAILED) => ("Script", json!({ "script": input })),
+            name if output.starts_with(NO_SUCH_TOOL) => (name, arguments(&input)),
+            // The others have an event of their own, or change nothing.
+            _ => return,
+        };
+        self.call_started(call_id, name, input, ToolKind::Other, out);
+        self.call_completed(call_id, output, true, false, out);
+    }
+}
+
+/// The arguments of a function are JSON in a text.
+fn arguments(input: &Value) -> Value {
+    input.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| input.clone())
+}
+
+/// What the model said instead of an answer.
+fn refusal_in(message: &Value) -> Option<String> {
+    let parts = message.get("content").and_then(Value::as_array)?;
+    let refusals = parts.iter().filter_map(|part| part.get("refusal").and_then(Value::as_str));
+    let said = refusals.collect::<Vec<_>>().join("\n");
+    (!said.is_empty()).then_some(said)
+}

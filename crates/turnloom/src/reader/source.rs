@@ -1,0 +1,102 @@
+//! One reader's place in a session's log. Only here somebody waits on its follower.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use turnloom_core::event::Record;
+use turnloom_core::id::Seq;
+
+use super::Following;
+use crate::log::{Error, Follower};
+use crate::metrics::Metrics;
+
+/// How often a stream says that it is alive.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Records that a reader takes at once. A slow one costs this much memory and no more.
+pub const PAGE: usize = 256;
+
+/// A follower, and what ends or interrupts waiting for it.
+#[derive(Debug)]
+pub struct Source {
+    follower: Follower,
+    metrics: Arc<Metrics>,
+    closing: CancellationToken,
+    /// When somebody who was told nothing is told that the stream is alive.
+    beat_at: Instant,
+    _following: Following,
+}
+
+/// What a reader has waited for.
+#[derive(Debug)]
+pub enum Heard {
+    /// What comes next in the log.
+    Records(Vec<Record>),
+    /// The moment that the reader named has come.
+    Due,
+    /// Nothing was told for a while.
+    Beat,
+    /// The daemon is shutting down.
+    Closing,
+    /// The log cannot be read on; most often the session was removed.
+    Gone(Error),
+}
+
+impl Source {
+    pub(super) fn new(
+        follower: Follower,
+        metrics: Arc<Metrics>,
+        closing: CancellationToken,
+        following: Following,
+    ) -> Self {
+        Self { follower, metrics, closing, beat_at: Instant::now() + HEARTBEAT, _following: following }
+    }
+
+    /// The reader was told something: silence is counted from here. What is of no concern to a reader does not put its heartbeat off.
+    pub fn told(&mut self) {
+        self.beat_at = Instant::now() + HEARTBEAT;
+    }
+
+    /// Waits for the next records, or until `due`.
+    ///
+    /// Cancel-safe: records are handed over or still to come.
+    pub async fn next(&mut self, limit: usize, due: Option<Instant>) -> Heard {
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Heard::Closing,
+            () = until(due) => Heard::Due,
+            records = self.follower.next(limit) => match records {
+                Ok(records) => {
+                    let behind = self.follower.head().0.saturating_sub(self.follower.cursor().0);
+                    self.metrics.follower_lag.observe(f64::from(u32::try_from(behind).unwrap_or(u32::MAX)));
+                    Heard::Records(records)
+                }
+                Err(error) => Heard::Gone(error),
+            },
+            () = sleep_until(self.beat_at) => {
+                self.told();
+                Heard::Beat
+            }
+        }
+    }
+
+    /// The last position handed over.
+    pub fn cursor(&self) -> Seq {
+        self.follower.cursor()
+    }
+
+    /// The last position committed, as far as is known.
+    pub fn head(&self) -> Seq {
+        self.follower.head()
+    }
+}
+
+/// Waits until then; for ever, when there is no such moment.
+pub async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

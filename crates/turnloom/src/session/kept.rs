@@ -1,0 +1,211 @@
+//! Output that an agent has cut and keeps whole in a file: read while that file is there, up to a bound, so that the log has it when the agent has
+//! long cleaned up.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use turnloom_core::event::Event;
+use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
+
+use crate::plain;
+
+/// A file of a disk that is there is read in much less; whoever waits for this session must not wait for a broken one. All that is said at once has
+/// this long together.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// An agent writes what it has said within a fraction of this.
+const ENTRY_PATIENCE: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How much of the end of a file is looked through for an entry that is just being written.
+const TAIL: u64 = 4 * 1024 * 1024;
+
+/// The report with all of its output in it, if it says where that is and it can be read in time.
+pub(super) async fn whole(report: Report, limit: usize, deadline: Instant) -> Report {
+    let Report::Kept { file, subagent_id, mut event } = report else { return report };
+    match *file {
+        OutputFile::Whole { path, mark } => {
+            if let Some(mut text) = file_text(&path, limit, deadline).await {
+                if let Some(rest) = mark.as_deref().and_then(|mark| text.strip_suffix(mark)) {
+                    text.truncate(rest.len());
+                }
+                put(&mut event, text);
+            }
+        }
+        OutputFile::Entry(entry) => {
+            let entry_output = timeout_at(deadline.min(Instant::now() + ENTRY_PATIENCE), written(&entry)).await;
+            if let Ok(EntryOutput { text, whole_in }) = entry_output {
+                let all = match whole_in {
+                    Some(path) => file_text(&path, limit, deadline).await,
+                    None => None,
+                };
+                put(&mut event, all.unwrap_or(text));
+            } else {
+                tracing::debug!(file = entry.file, task = entry.task, "an agent has not written an output");
+            }
+        }
+    }
+    Report::Fact { subagent_id, event }
+}
+
+async fn file_text(path: &str, limit: usize, deadline: Instant) -> Option<String> {
+    let from = PathBuf::from(path);
+    let reading = tokio::task::spawn_blocking(move || read(&from, limit));
+    match timeout_at(deadline, reading).await {
+        Ok(Ok(Ok(text))) => return Some(text),
+        Ok(Ok(Err(error))) => tracing::debug!(path, %error, "an agent's output cannot be read"),
+        Ok(Err(_)) | Err(_) => tracing::debug!(path, "an agent's output was not read in time"),
+    }
+    None
+}
+
+/// Waits until an entry is written, for ever if need be.
+async fn written(entry: &OutputEntry) -> EntryOutput {
+    let mut from = None;
+    loop {
+        let wanted = entry.clone();
+        let looking = tokio::task::spawn_blocking(move || look(&wanted, from));
+        match looking.await {
+            Ok(Ok(Looked::Found(output))) => return output,
+            Ok(Ok(Looked::NotBefore(end))) => from = Some(end),
+            // It may not be there yet.
+            Ok(Err(_)) | Err(_) => {}
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+enum Looked {
+    Found(EntryOutput),
+    /// It is not in the lines up to here.
+    NotBefore(u64),
+}
+
+fn look(entry: &OutputEntry, from: Option<u64>) -> io::Result<Looked> {
+    let folders = std::fs::read_dir(&entry.below)?;
+    let mut files = folders.filter_map(Result::ok).map(|folder| folder.path().join(&entry.file));
+    let path = files.find(|file| file.is_file()).ok_or(io::ErrorKind::NotFound)?;
+    let mut file = File::open(path)?;
+    let mut at = from.unwrap_or(file.metadata()?.len().saturating_sub(TAIL));
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(2 * TAIL).read_to_end(&mut bytes)?;
+    // The last line may be half written.
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        at += line.len() as u64;
+        if let Some(output) = (entry.read)(entry, &String::from_utf8_lossy(line)) {
+            return Ok(Looked::Found(output));
+        }
+    }
+    Ok(Looked::NotBefore(at))
+}
+
+fn put(event: &mut Event, text: String) {
+    match event {
+        Event::ToolResult(result) => result.output = text,
+        Event::BackgroundEnded(ended) => ended.output = Some(text),
+        _ => {}
+    }
+}
+
+/// The text of a file; of one that is too large both ends, with a note between them.
+fn read(path: &Path, limit: usize) -> io::Result<String> {
+    let mut file = plain::open(path)?;
+    let (size, half) = (file.metadata()?.len(), limit as u64 / 2);
+    let mut bytes = Vec::new();
+    if size <= limit as u64 {
+        (&mut file).take(limit as u64).read_to_end(&mut bytes)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    (&mut file).take(half).read_to_end(&mut bytes)?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let _ = write!(text, "\n[{} bytes left out]\n", size - 2 * half);
+    file.seek(SeekFrom::Start(size - half))?;
+    bytes.clear();
+    file.take(half).read_to_end(&mut bytes)?;
+    text.push_str(&String::from_utf8_lossy(&bytes));
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+    use turnloom_core::event::{BackgroundEnded, Event, ToolResult};
+    use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
+
+    use super::{PATIENCE, whole};
+
+    async fn output(path: &std::path::Path, limit: usize) -> String {
+        let event = ToolResult { output: "cut".to_owned(), ..ToolResult::default() }.into();
+        let path = path.to_str().unwrap().to_owned();
+        let file = Box::new(OutputFile::Whole { path, mark: Some(" it".to_owned()) });
+        match whole(Report::Kept { file, subagent_id: None, event }, limit, Instant::now() + PATIENCE).await {
+            Report::Fact { event: Event::ToolResult(result), .. } => result.output,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_there_is_read_within_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kept.txt");
+        std::fs::write(&file, "all of it").unwrap();
+        assert_eq!(output(&file, 100).await, "all of", "without what is no output");
+        assert_eq!(output(&file, 4).await, "al\n[5 bytes left out]\nit");
+        assert_eq!(output(&folder.path().join("gone"), 100).await, "cut");
+        assert_eq!(output(folder.path(), 100).await, "cut", "a folder is no output");
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(output(&pipe, 100).await, "cut", "nor is a pipe, and nobody waits for it");
+    }
+
+    fn says(entry: &OutputEntry, line: &str) -> Option<EntryOutput> {
+        let text = line.strip_prefix(&entry.task)?.trim().to_owned();
+        let whole_in = text.strip_prefix("see ").map(str::to_owned);
+        Some(EntryOutput { text, whole_in })
+    }
+
+    async fn ended(folder: &std::path::Path, task: &str) -> Option<String> {
+        ended_before(folder, task, Instant::now() + PATIENCE).await
+    }
+
+    async fn ended_before(folder: &std::path::Path, task: &str, deadline: Instant) -> Option<String> {
+        let below = folder.to_str().unwrap().to_owned();
+        let entry = OutputEntry { below, file: "log".to_owned(), task: task.to_owned(), read: says };
+        let file = Box::new(OutputFile::Entry(entry));
+        let report = Report::Kept { file, subagent_id: None, event: BackgroundEnded::default().into() };
+        match whole(report, 100, deadline).await {
+            Report::Fact { event: Event::BackgroundEnded(ended), .. } => ended.output,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_entry_is_waited_for_and_read_when_its_line_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        let file = folder.path().join("project/log");
+        let all = folder.path().join("all");
+        std::fs::write(&all, "all of it").unwrap();
+        let write = |text: &str| std::fs::write(&file, text).unwrap();
+        write("something else\none woven\n");
+        assert_eq!(ended(folder.path(), "one").await.as_deref(), Some("woven"));
+        write(&format!("one woven\ntwo see {}\n", all.display()));
+        assert_eq!(ended(folder.path(), "two").await.as_deref(), Some("all of it"));
+        write("one woven\nthree half");
+        let (later, ()) = tokio::join!(ended(folder.path(), "three"), async {
+            tokio::time::sleep(super::LOOK_AGAIN).await;
+            write("one woven\nthree half and half\n");
+        });
+        assert_eq!(later.as_deref(), Some("half and half"));
+        assert_eq!(ended(folder.path(), "four").await, None, "it is not waited for for ever");
+        // However many there are, they are waited for together.
+        let deadline = Instant::now() + super::LOOK_AGAIN;
+        for _ in 0..100 {
+            assert_eq!(ended_before(folder.path(), "four", deadline).await, None);
+        }
+        assert!(deadline.elapsed() < super::ENTRY_PATIENCE, "{:?}", deadline.elapsed());
+    }
+}

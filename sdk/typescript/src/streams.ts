@@ -1,0 +1,125 @@
+// What can be followed, and what carries it: a WebSocket in pages, server-sent events elsewhere. Not here: how a stream comes back.
+
+import { TurnloomError, unreachable } from './error.js'
+import type { Feed, StreamEvent } from './feed.js'
+import { pause } from './follow.js'
+import type { Request, Requester } from './request.js'
+import { dialShared } from './shared.js'
+import { Socket, dialWebSocket, type Address } from './socket.js'
+import { feedOf } from './sse.js'
+
+/** A stream, and what is asked of it: the same on both ways. */
+export type StreamRequest =
+  | { stream: 'events' | 'view' | 'turn'; session: string; fields: object }
+  | { stream: 'sessions' | 'asks' | 'tasks'; session?: undefined; fields: object }
+
+/** The address of something that belongs to a session. */
+export function pathOf(id: string, ...rest: string[]): string {
+  return ['/api/sessions', ...[id, ...rest].map(encodeURIComponent)].join('/')
+}
+
+/** How often WebSockets may fail, although the daemon is there and would take them, before they are given up. */
+const ATTEMPTS = 2
+
+export class Streams {
+  readonly #requester: Requester
+  #socket: Socket | undefined
+  #failures = 0
+
+  constructor(requester: Requester) {
+    this.#requester = requester
+    const { streams, fetch, worker } = requester.options
+    const isPage = typeof document !== 'undefined' && typeof WebSocket !== 'undefined' && !fetch
+    if (!(streams ? streams === 'websocket' : isPage)) return
+    this.#socket = new Socket({
+      dial: worker ? dialShared(worker) : dialWebSocket,
+      address: () => this.#address(),
+      whyNot: () => this.#whyNot(),
+    })
+  }
+
+  async open(request: StreamRequest, signal: AbortSignal): Promise<Feed> {
+    if (!this.#socket) return this.#openEvents(request, signal)
+    const feed = await this.#socket.subscribe(opOf(request), signal)
+    this.#failures = 0
+    return feed
+  }
+
+  async #openEvents({ stream, session, fields }: StreamRequest, signal: AbortSignal): Promise<Feed> {
+    const accept = 'text/event-stream'
+    if (stream === 'turn') {
+      const body = { method: 'POST', body: fields, accept, signal }
+      return feedOf(await this.#requester.open(pathOf(session, 'turn'), body), signal)
+    }
+    const paths = {
+      events: () => pathOf(session ?? '', 'events'),
+      view: () => `${pathOf(session ?? '')}/view/stream`,
+      sessions: () => '/api/sessions',
+      asks: () => '/api/asks',
+      tasks: () => '/api/tasks/events',
+    }
+    const query = fields as Record<string, unknown>
+    const { pollLists } = this.#requester.options
+    if (pollLists !== undefined && (stream === 'sessions' || stream === 'asks'))
+      return this.#poll(paths[stream](), stream === 'asks' ? 'asks' : 'snapshot', { query, signal }, pollLists)
+    return feedOf(await this.#requester.open(paths[stream](), { query, accept, signal }), signal)
+  }
+
+  /** A list that is asked for again and again, as a feed of what it was whenever it was another. */
+  async #poll(path: string, name: string, request: Request & { signal: AbortSignal }, every: number): Promise<Feed> {
+    let known = ''
+    const look = async (): Promise<StreamEvent[]> => {
+      const data = await this.#requester.json<unknown>(path, {
+        ...request,
+        query: { ...request.query, after: undefined },
+      })
+      const text = JSON.stringify(data)
+      if (text === known) return []
+      known = text
+      return [{ name, data, position: undefined }]
+    }
+    let first: StreamEvent[] | undefined = await look()
+    return {
+      next: async () => {
+        const given = first
+        first = undefined
+        if (given) return given
+        await pause(every, request.signal)
+        return look()
+      },
+    }
+  }
+
+  /** Pages cannot send headers with a WebSocket, so the token is one of the protocols it asks for. */
+  async #address(): Promise<Address> {
+    const base = typeof document === 'undefined' ? undefined : document.baseURI
+    const url = new URL(this.#requester.address('/api/ws'), base)
+    url.protocol = url.protocol.replace('http', 'ws')
+    const { client } = this.#requester.options
+    if (client !== undefined) url.searchParams.set('client', client)
+    const token = await this.#requester.token()
+    return { url: url.href, protocols: token === undefined ? [] : ['turnloom', `turnloom.token.${base64url(token)}`] }
+  }
+
+  /** An ordinary request to the same address is refused for the same reason, unless only WebSockets do not get through. */
+  async #whyNot(): Promise<never> {
+    try {
+      await this.#requester.open('/api/ws')
+    } catch (error) {
+      if (!(error instanceof TurnloomError) || error.code !== 'upgrade_required') throw error
+      this.#failures += 1
+      if (this.#failures >= ATTEMPTS) this.#socket = undefined
+    }
+    throw unreachable('a WebSocket could not be opened')
+  }
+}
+
+function opOf({ stream, session, fields }: StreamRequest): object {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
+  return { stream, ...(session !== undefined && { session_id: session }), ...Object.fromEntries(given) }
+}
+
+function base64url(text: string): string {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(text))
+  return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}

@@ -1,0 +1,158 @@
+//! What rules say about calls, without a daemon.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+
+/// The answers to commands, in a mode.
+fn check(home: &Home, mode: &str, commands: &[&str]) -> Vec<Value> {
+    let calls = commands.iter().map(|command| json!({"tool": "Bash", "input": {"command": command}}).to_string());
+    let ran = home.pipe(&["policy", "check", "--mode", mode, "--json"], &calls.collect::<Vec<_>>().join("\n")).code(0);
+    ran.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn decisions(home: &Home, mode: &str, commands: &[&str]) -> Vec<String> {
+    check(home, mode, commands).iter().map(|answer| answer["decision"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn one_line_for_each_call() {
+    let home = Home::new();
+    let commands = ["ls", "touch a", "git push -f", "python3 -c 1", "rm -rf /", "touch ~/x"];
+    for (mode, expected) in [
+        ("plan", ["allow", "deny", "deny", "deny", "deny", "deny"]),
+        ("implement", ["allow", "allow", "ask", "ask", "deny", "ask"]),
+        ("ask", ["allow", "ask", "ask", "ask", "deny", "ask"]),
+        ("bypass", ["allow", "allow", "allow", "allow", "deny", "allow"]),
+    ] {
+        assert_eq!(decisions(&home, mode, &commands), expected, "{mode}");
+    }
+    let answers = check(&home, "implement", &commands);
+    assert_eq!(answers[3]["opaque"], true);
+    assert_eq!(answers[4]["rule"], "absolute/vital-trees");
+    assert!(answers[2]["reason"].as_str().unwrap().contains("git push -f"), "{answers:?}");
+    // Nothing is left behind.
+    assert_eq!(home.data(), Vec::<String>::new());
+}
+
+#[test]
+fn other_tools_are_judged_too() {
+    let home = Home::new();
+    let inside = home.project().join("a.txt");
+    let calls = [
+        (json!({"tool": "Write", "input": {"file_path": inside}}), "allow"),
+        (json!({"tool": "Write", "input": {"file_path": "/etc/hosts"}}), "ask"),
+        (json!({"tool": "Write", "input": {"file_path": ".git/hooks/pre-commit"}}), "ask"),
+        (json!({"tool": "Read", "input": {"file_path": "/usr/include/stdio.h"}}), "allow"),
+        (json!({"tool": "Read", "input": {"file_path": "~/.ssh/id_rsa"}}), "ask"),
+        (json!({"tool": "WebFetch", "input": {"url": "https://evil.example/x"}}), "ask"),
+        (json!({"tool": "mcp__github__create_issue", "input": {}}), "ask"),
+        (json!({"tool": "apply_patch", "input": {"patch": "*** Begin Patch\n*** Update File: a.txt\n"}}), "allow"),
+        (json!({"tool": "apply_patch", "input": {"patch": "*** Begin Patch\n*** Delete File: ../a.txt\n"}}), "ask"),
+        (json!({"tool": "shell", "input": {"command": ["bash", "-lc", "git push -f"]}}), "ask"),
+        (json!({"tool": "shell", "input": {"command": ["bash", "-lc", "cargo test"]}}), "allow"),
+        (json!({"tool": "Nobody", "input": {}}), "ask"),
+    ];
+    let input: Vec<String> = calls.iter().map(|(call, _)| call.to_string()).collect();
+    let out = home.pipe(&["policy", "check", "--mode", "implement", "--json"], &input.join("\n")).code(0).out();
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for ((call, expected), answer) in calls.iter().zip(&answers) {
+        assert_eq!(answer["decision"], *expected, "{call} {answer}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_call_is_said_in_its_place() {
+    let home = Home::new();
+    let ran = home.pipe(&["policy", "check", "--json"], "{}\nnonsense\n{\"tool\":\"Read\"}\n").code(1);
+    let kinds: Vec<bool> = ran.out().lines().map(|line| line.contains("\"error\"")).collect();
+    assert_eq!(kinds, [true, true, false]);
+}
+
+#[test]
+fn explain_shows_each_command() {
+    let home = Home::new();
+    let ran = home.run(&["policy", "explain", "--tool", "Bash", "--command", "ls; sh -c 'git push -f'"]).code(0);
+    let out = ran.out();
+    assert!(out.starts_with("ask  implement/default  in implement mode\n"), "{out}");
+    assert!(out.contains("\nsh -c > git push -f\n"), "{out}");
+    assert!(out.contains("vcs-force  -f  <- decides"), "{out}");
+    let json = home.run(&["policy", "explain", "--command", "ls", "--json"]).code(0).out();
+    let decision: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&decision["effect"], &decision["commands"][0]["words"]), (&json!("allow"), &json!(["ls"])));
+    home.run(&["policy", "explain", "--mode", "nope", "--command", "ls"])
+        .code(1)
+        .says("no mode \"nope\"")
+        .says("bypass");
+    home.run(&["policy", "explain"]).code(2);
+}
+
+#[test]
+fn links_are_followed() {
+    let home = Home::new();
+    std::os::unix::fs::symlink("/", home.project().join("out")).unwrap();
+    std::os::unix::fs::symlink("/nowhere/else", home.project().join("loose")).unwrap();
+    let commands = ["touch out/tmp/x", "rm -rf out/", "rm -rf out/etc", "echo a > loose", "touch new/a"];
+    assert_eq!(decisions(&home, "implement", &commands), ["ask", "deny", "deny", "ask", "allow"]);
+}
+
+#[test]
+fn rules_of_the_user_and_of_a_project() {
+    let home = Home::new();
+    let project = home.project();
+    fs::create_dir(project.join(".turnloom")).unwrap();
+    fs::write(project.join(".turnloom/policy.toml"), "[[rule]]\nid = 'no-make'\neffect = 'deny'\ncommand = 'make *'\n")
+        .unwrap();
+    let commands = ["make test", "curl https://docs.example.com/x", "rm -rf /"];
+    // Nobody trusts the project yet.
+    assert_eq!(decisions(&home, "implement", &commands), ["allow", "ask", "deny"]);
+    let trusted = fs::canonicalize(&project).unwrap();
+    let allow = "[[rule]]\nid = 'docs'\neffect = 'allow'\ndoes = 'network'\nhost = '*.example.com'\n";
+    fs::write(
+        home.0.path().join("policy.toml"),
+        format!("trusted_projects = [{:?}]\n{allow}", trusted.to_str().unwrap()),
+    )
+    .unwrap();
+    assert_eq!(decisions(&home, "implement", &commands), ["deny", "allow", "deny"]);
+    assert_eq!(check(&home, "implement", &["make test"])[0]["rule"], "project/no-make");
+    // A mode of one's own.
+    fs::create_dir(home.0.path().join("modes")).unwrap();
+    fs::write(
+        home.0.path().join("modes/careful.toml"),
+        "extends = 'implement'\n[[rule]]\neffect = 'ask'\ndoes = 'delete'\n",
+    )
+    .unwrap();
+    assert_eq!(decisions(&home, "careful", &["touch a", "rm a"]), ["allow", "ask"]);
+}
+
+#[test]
+fn a_broken_file_says_which_line() {
+    let home = Home::new();
+    for (text, line, what) in [
+        ("[[rule]]\neffect = 'allow'\ndoes = 'raed'\n", 1, "raed"),
+        ("\n\n[[rule\n", 3, ""),
+        ("a = 1\n", 1, "unknown field"),
+        ("# rules\n\n[[rule]]\neffect = 'allow'\n", 3, "would allow everything"),
+        ("[[rule]]\neffect = 'perhaps'\ntool = 'Bash'\n", 1, "perhaps"),
+        ("[[rule]]\nid = 'a'\neffect = 'ask'\n[[rule]]\nid = 'a'\neffect = 'ask'\n", 4, "two rules"),
+    ] {
+        fs::write(home.0.path().join("policy.toml"), text).unwrap();
+        let place = format!("policy.toml:{line}:");
+        home.run(&["policy", "explain", "--command", "ls"]).code(1).says(&place).says(what);
+        home.pipe(&["policy", "check", "--json"], "{\"tool\":\"Read\"}\n").code(1).says(&place);
+    }
+}
+
+#[test]
+fn a_project_cannot_loosen() {
+    let home = Home::new();
+    let project = home.project();
+    let trusted = fs::canonicalize(&project).unwrap();
+    fs::write(home.0.path().join("policy.toml"), format!("trusted_projects = [{:?}]\n", trusted.to_str().unwrap()))
+        .unwrap();
+    fs::create_dir(project.join(".turnloom")).unwrap();
+    fs::write(project.join(".turnloom/policy.toml"), "\n[[rule]]\neffect = 'allow'\ndoes = 'network'\n").unwrap();
+    home.run(&["policy", "explain", "--command", "ls"]).code(1).says("policy.toml:2:").says("may only tighten");
+}

@@ -1,0 +1,5 @@
+// As `vite/client` has it.
+declare module '*?sharedworker&url' {
+  const address: string
+  export default address
+}

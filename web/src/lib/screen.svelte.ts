@@ -1,0 +1,33 @@
+// How much room there is, by the same numbers as in the style sheets.
+
+import { MediaQuery } from 'svelte/reactivity'
+import { prefs } from './prefs.svelte'
+import { router } from './route.svelte'
+
+const phone = new MediaQuery('max-width: 760px')
+const tight = new MediaQuery('max-width: 1100px')
+
+class Screen {
+  /** One column, with a bar beneath it. */
+  get isPhone(): boolean {
+    return phone.current
+  }
+
+  /** Whether an open panel leaves no room for the whole column of sessions. */
+  get isCrowded(): boolean {
+    return tight.current && prefs.panel !== undefined && router.session !== undefined
+  }
+
+  /** Whether the column of sessions shows marks only. */
+  get isNarrow(): boolean {
+    return !this.isPhone && (prefs.narrow || this.isCrowded)
+  }
+
+  /** The column takes its room back from the panel where there is not enough for both. */
+  setNarrow(narrow: boolean): void {
+    if (!narrow && this.isCrowded) prefs.showPanel(undefined)
+    prefs.setNarrow(narrow)
+  }
+}
+
+export const screen = new Screen()

@@ -1,0 +1,3 @@
+// The worker that has the connection; see the SDK.
+
+import 'turnloom/worker'
