@@ -16,6 +16,7 @@ use crate::descriptors;
 use crate::http::{self, Access, App, Server, SignIns, random_token};
 use crate::log::{self, Log};
 use crate::metrics::Metrics;
+use crate::policy::Rules;
 use crate::private;
 use crate::process::{Instance, Spawner, groups, sweep};
 use crate::runtime::claude::Claude;
@@ -148,7 +149,8 @@ impl Daemon {
             Box::new(Codex::new(config.codex.clone())),
             Box::new(CodexExec::new(config.codex.clone())),
         ]);
-        let sessions = Sessions::new(log.clone(), runtimes, context, config.clone(), Arc::clone(&metrics));
+        let sessions =
+            Sessions::new(log.clone(), runtimes, context, config.clone(), Rules::open(&data), Arc::clone(&metrics));
         let recovered = match recovery {
             Recovery::Now => sessions.recover().await?,
             Recovery::Later => 0,

@@ -15,6 +15,7 @@ pub mod log;
 mod memory;
 pub mod metrics;
 mod plain;
+pub mod policy;
 pub mod private;
 pub mod process;
 pub mod reader;

@@ -59,6 +59,22 @@ fn data(kind: &str) -> Option<Value> {
                 "multiple": false, "free_text": true,
             }],
         }),
+        "tool_decided" => json!({
+            "tool_use_id": "t-1",
+            "tool": "Bash",
+            "judged": {
+                "effect": "deny",
+                "rule": "plan/only-reads",
+                "scope": "mode",
+                "mode": "plan",
+                "reason": "plan mode only reads and searches: `rm notes.txt` removes /code/app/notes.txt",
+                "input_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "parts": [{
+                    "command": "rm notes.txt",
+                    "acts": [{ "does": "delete", "text": "removes /code/app/notes.txt", "path": "/code/app/notes.txt", "outside": false, "decides": true }],
+                }],
+            },
+        }),
         "question_resolved" => json!({ "ask_id": "ask-2", "answers": [["Silk"]], "by": "workbench" }),
         "interrupt" => {
             json!({ "interrupt_id": "ask-3", "component_name": "DatePicker", "props": { "label": "When?" }, "surface": "chat" })

@@ -236,6 +236,7 @@ events! {
     ToolStart           "tool_start"           Agent    InTurn              Grouped  [input as Json]                       [input]
     ToolProgress        "tool_progress"        Agent    InTurn              Grouped  []                                    []
     ToolResult          "tool_result"          Agent    InTurn              Grouped  [output as Text, images as Images]    []
+    ToolDecided         "tool_decided"         Session  Anywhere            Grouped  []                                    []
     PermissionRequest   "permission_request"   Session  InTurn              Synced   []                                    [tool_input]
     PermissionResolved  "permission_resolved"  Session  InTurn              Synced   []                                    [updated_input]
     QuestionRequest     "question_request"     Session  InTurn              Synced   []                                    []

@@ -66,7 +66,7 @@ fn fits(about: &About, paths: &OnceCell<Vec<String>>, effect: Effect, case: Case
         && (about.caller.is_empty() || about.caller.contains(&call.caller))
         && text(&about.tool, call.tool)
         && text(&about.runtime, call.runtime)
-        && text(&about.mode, call.mode)
+        && text(&about.mode, call.mode.name())
         && (about.session.is_empty() || about.session.iter().any(|session| session == call.session))
         && (about.project.is_empty()
             || about.project.iter().any(|project| super::paths::is_in(case.workspace, &at_home(project, case.home))))

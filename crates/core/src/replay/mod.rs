@@ -206,7 +206,7 @@ impl<'a> Player<'a> {
                         self.protocol.open(&opening, &mut said);
                     }
                     Effect::Order(order) => self.protocol.order(&order, &mut said),
-                    Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                    Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
                 }
                 self.pass_on(said, &mut after);
             }

@@ -17,7 +17,7 @@ pub use self::setting::{Setting, Takes, is_unguarded, texts_of};
 pub use self::text::{StreamedText, Voice};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
-use crate::id::{MessageId, SessionId, SubagentId, TurnId};
+use crate::id::{MessageId, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::replay::Recorded;
 pub use crate::summary::AskRequest;
 use crate::time::Timestamp;
@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub set_model: bool,
     pub set_mode: bool,
     pub permissions: bool,
+    /// Makes no call before it has heard what the rules say about it, so the modes with rules hold.
+    pub gate: bool,
     /// Runs a tool with the input that a person made of the one it was asked about.
     pub edit_input: bool,
     pub questions: bool,
@@ -106,6 +108,33 @@ pub struct Prompt {
     pub content: Vec<Part>,
 }
 
+/// A call that an agent wants to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedCall {
+    pub tool_use_id: ToolUseId,
+    /// As the agent names it.
+    pub tool: String,
+    pub input: Value,
+    /// Where it would run, if the agent says so.
+    pub directory: Option<String>,
+}
+
+/// What an agent is told about a call that it wants to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    Deny {
+        /// For the agent to read.
+        reason: String,
+    },
+    /// It shall ask a person.
+    Ask {
+        reason: String,
+    },
+    /// No rule is about it: the agent goes by its own mode.
+    UpToAgent,
+}
+
 /// What the session wants of its agent.
 #[derive(Debug, Clone)]
 pub enum Order {
@@ -122,6 +151,11 @@ pub enum Order {
     Answer {
         key: String,
         answer: Answer,
+    },
+    /// `key` is what the agent called its proposal.
+    Verdict {
+        key: String,
+        verdict: Verdict,
     },
     SetModel {
         model: String,
@@ -206,6 +240,12 @@ pub enum Report {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
         event: Event,
+    },
+    /// A call that the agent makes only after it has heard a verdict.
+    Propose {
+        key: String,
+        subagent_id: Option<SubagentId>,
+        call: ProposedCall,
     },
     /// `key` is what the agent calls it.
     Ask {

@@ -12,7 +12,7 @@ use crate::event::{
     UserMessage,
 };
 use crate::id::{AskId, MessageId, SubagentId};
-use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure};
+use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure, Verdict};
 use crate::time::Timestamp;
 
 /// How long a label in a status may be.
@@ -39,7 +39,15 @@ impl Machine {
             Report::Fact { subagent_id, event } | Report::Kept { subagent_id, event, .. } => {
                 self.fact(subagent_id, event, at, out);
             }
-            Report::Ask { key, subagent_id, request } => self.ask(key, subagent_id, request, at, out),
+            // Nobody judged it, so there are no rules here: a recording is played.
+            Report::Propose { key, .. } => out.order(Order::Verdict { key, verdict: Verdict::UpToAgent }),
+            Report::Ask { key, subagent_id, request } => {
+                let answered = matches!(&request, AskRequest::Permission(request)
+                    if self.asked_after_verdict(&key, subagent_id.as_ref(), request, at, out));
+                if !answered {
+                    self.ask(key, subagent_id, request, at, out);
+                }
+            }
             Report::AskWithdrawn { key, reason } => self.ask_withdrawn(&key, &reason, at, out),
             Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
             Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
@@ -176,6 +184,7 @@ impl Machine {
             }
         }
         if let Event::ToolResult(result) = &event {
+            self.judgements.forget(&result.tool_use_id);
             self.settle_call(&result.tool_use_id, at, out);
         }
         self.emit_as(at, out, subagent_id, turn_id, event);
@@ -228,7 +237,7 @@ impl Machine {
         self.proceed(at, out);
     }
 
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         key: String,
         subagent_id: Option<SubagentId>,

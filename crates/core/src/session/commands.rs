@@ -185,6 +185,10 @@ impl Machine {
             }
             *rule = chosen_rule(request, *reply, rule.take()).map_err(Refusal::Invalid)?;
         }
+        let request = match &ask.pending.request {
+            AskRequest::Permission(request) => Some(request.clone()),
+            AskRequest::Question(_) | AskRequest::Interrupt(_) => None,
+        };
         let (tool_name, ask_id) = (ask.tool_name.clone(), ask_id.clone());
         let mut and_then = AfterAnswer::GoOn;
         let event: Event = match answer.clone() {
@@ -219,6 +223,9 @@ impl Machine {
             let allowed = !matches!(answer, Answer::Permission { reply: PermissionReply::Reject, .. });
             self.consent_answered(allowed, by, at, out);
             return Ok(Reply::Resolved { seq });
+        }
+        if let Some(request) = request {
+            Self::store_chosen_rule(&request, &mut answer, by, at, out);
         }
         if let Some(key) = self.ask_keys.remove(&ask_id) {
             out.order(Order::Answer { key, answer });

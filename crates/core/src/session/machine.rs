@@ -5,17 +5,19 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::judging::Judgements;
 use super::noise::{self, Noise};
 use super::open::Scope;
 use super::state::State;
 use crate::blob::{self, Blob};
 use crate::command::{self, Callback, ClientCommand};
 use crate::event::{
-    Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, SessionReady, SessionUpdated, Status,
-    TurnStarted, UserMessage,
+    Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, RuleScope, SessionReady, SessionUpdated,
+    Status, TurnStarted, UserMessage,
 };
 use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
 use crate::nesting;
+use crate::policy::Judgement;
 use crate::runtime::{
     Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
 };
@@ -77,6 +79,11 @@ pub enum Input {
         reply_to: ReplyTo,
     },
     Report(Report),
+    /// What an agent said about a call, and what the rules say about that call.
+    Judged {
+        report: Report,
+        judgement: Judgement,
+    },
     StartFailed(StartFailure),
     /// The agent's process is gone, and all it had started.
     Exited {
@@ -94,6 +101,14 @@ pub enum Input {
 pub enum Effect {
     Start(Opening),
     Order(Order),
+    /// Keep a rule that a person has answered *always* with.
+    StoreRule {
+        /// In TOML, without an id.
+        rule: String,
+        scope: RuleScope,
+        by: String,
+        at: Timestamp,
+    },
     /// Ask the agent's processes to end.
     Terminate,
     /// End them.
@@ -143,6 +158,9 @@ pub struct Machine {
     /// How many messages at the head of the queue were said into this turn and refused by the agent.
     pub(super) refused: usize,
     pub(super) last_status: Option<(Activity, Option<String>)>,
+    /// What began the running turn.
+    pub(super) origin: Origin,
+    pub(super) judgements: Judgements,
     noise: Noise,
     pub(super) shutting_down: bool,
 }
@@ -220,6 +238,8 @@ impl Machine {
             pending_callbacks: Vec::new(),
             refused: 0,
             last_status: None,
+            origin: Origin::default(),
+            judgements: Judgements::default(),
             noise: Noise::default(),
             shutting_down: false,
         }
@@ -297,6 +317,7 @@ impl Machine {
         match input {
             Input::Command { command, reply_to } => self.execute(command, reply_to, at, out),
             Input::Report(report) => self.report(report, at, out),
+            Input::Judged { report, judgement } => self.judged(report, judgement, at, out),
             Input::StartFailed(failure) => self.start_failed(failure, at, out),
             Input::Exited { exit_code, description } => self.exited(exit_code, &description, at, out),
             Input::Tick => self.tick(at, out),
@@ -314,6 +335,15 @@ impl Machine {
 
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// The directory in which the agent works, if one was given.
+    pub fn workspace(&self) -> Option<&str> {
+        self.state.cwd.as_deref()
+    }
+
+    pub fn mode(&self) -> Option<&str> {
+        self.state.mode.as_deref()
     }
 
     pub fn head(&self) -> Seq {

@@ -8,6 +8,7 @@ mod clients;
 mod commands;
 mod ending;
 mod import;
+mod judging;
 mod machine;
 mod noise;
 mod open;
@@ -22,5 +23,6 @@ pub mod simulation;
 mod tests;
 
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
+pub use self::judging::ToJudge;
 pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
 pub use self::state::State;

@@ -89,6 +89,11 @@ impl OpenWork {
         !self.background.is_empty() || self.subagents.values().any(|subagent| subagent.background)
     }
 
+    /// Whether this is a sub-agent that runs.
+    pub(super) fn is_subagent(&self, id: &SubagentId) -> bool {
+        self.subagents.contains_key(id)
+    }
+
     /// How many things run that may speak between turns.
     pub(super) fn background_count(&self) -> usize {
         self.background.len() + self.subagents.values().filter(|subagent| subagent.background).count()

@@ -38,6 +38,7 @@ impl Machine {
         }
         self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
         self.last_status = None;
+        self.origin = origin;
         if origin == Origin::Agent {
             return; // It speaks already.
         }

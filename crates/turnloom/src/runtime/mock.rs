@@ -34,7 +34,7 @@ impl Runtime for Mock {
             installed: true,
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             capabilities: self.capabilities(),
-            modes: self.modes(),
+            modes: Vec::new(),
             settings: self.settings(),
             params: self.params(),
             commands: None,

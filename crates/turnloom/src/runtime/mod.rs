@@ -171,9 +171,9 @@ pub struct AgentInfo {
     pub version: Option<String>,
     pub capabilities: Capabilities,
     /// The modes that a session may have; any word, if they are not listed.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
-    pub modes: &'static [&'static str],
+    pub modes: Vec<String>,
     /// What may be changed while a session lives, besides its model and mode.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Option<Vec<Setting>>")]

@@ -102,6 +102,10 @@ impl Environment {
         self.0.insert(name.to_owned(), value.into());
     }
 
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     pub fn extend(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         self.0.extend(variables.into_iter().map(|(name, value)| (name, value.into())));
     }

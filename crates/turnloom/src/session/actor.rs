@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use turnloom_core::event::{Envelope, Event, Part};
 use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::policy::{self, Call, Judgement, Mode, World as _};
 use turnloom_core::runtime::{self, Opening, Order, Protocol};
 use turnloom_core::session::{Effect, Input, Machine, Output, ReplyTo};
 use turnloom_core::time::Timestamp;
@@ -14,8 +15,10 @@ use super::clock::Clock;
 use super::state::Saved;
 use super::{Answer, Error, Request, Sessions, kept};
 use crate::log::{Append, BlobRange, Durability, Epoch, Log, SessionRow, Tail};
+use crate::policy::ThisMachine;
 use crate::process::{self, Line};
 use crate::roles;
+use crate::runtime::program::default_directory;
 use crate::runtime::{Running, describe};
 
 /// Wishes handled before the next append. They share its sync; more would make the first of them wait.
@@ -237,8 +240,38 @@ impl Session {
         let deadline = tokio::time::Instant::now() + kept::PATIENCE;
         for report in said.reports {
             let report = kept::whole(report, self.sessions.0.context.max_line_bytes, deadline).await;
-            self.machine.handle(Input::Report(report), at, out);
+            let input = match self.judge(&report) {
+                Some(judgement) => Input::Judged { report, judgement },
+                None => Input::Report(report),
+            };
+            self.machine.handle(input, at, out);
         }
+    }
+
+    /// What the rules say about a call that the agent wants to make, if it wants to make one.
+    fn judge(&self, report: &runtime::Report) -> Option<Judgement> {
+        let call = self.machine.to_judge(report)?;
+        let workspace =
+            self.machine.workspace().map_or_else(|| default_directory().display().to_string(), str::to_owned);
+        let workspace = ThisMachine.resolve(&workspace).unwrap_or(workspace);
+        let rules = self.sessions.0.rules.of(&workspace);
+        let mode = self.machine.mode().unwrap_or_default();
+        let runtime = self.sessions.runtime(self.machine.runtime()).ok()?;
+        // A mode with rules that have been taken away still asks; it must not become one of the agent's own.
+        let is_agents = mode.is_empty() || runtime.modes().is_empty() || runtime.modes().contains(&mode);
+        let is_ruled = runtime.capabilities().gate && (rules.has_mode(mode) || !is_agents);
+        let call = Call {
+            tool: call.tool,
+            input: call.input,
+            runtime: self.machine.runtime(),
+            mode: if is_ruled { Mode::Rules(mode) } else { Mode::Agent(mode) },
+            directory: call.directory.unwrap_or(&workspace),
+            workspace: &workspace,
+            caller: call.caller,
+            origin: call.origin,
+            session: self.id.as_str(),
+        };
+        Some(policy::judge(&rules, &call, &ThisMachine))
     }
 
     /// Makes facts durable, then does what follows from them. What follows may lead to more facts.
@@ -339,6 +372,13 @@ impl Session {
                 let at = self.now();
                 self.pass_on(said, at, after).await;
             }
+            Effect::StoreRule { rule, scope: _, by, at } => {
+                let note = format!("{by}, {at}, in session {}", self.id);
+                if let Err(error) = self.sessions.0.rules.always().add(&rule, &note) {
+                    // The answer stands for this once, and the next equal call asks again.
+                    tracing::error!(session = %self.id, %error, "a rule could not be kept");
+                }
+            }
             Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
             Effect::Kill => self.agent.iter().for_each(|agent| agent.process.handle.kill()),
         }
@@ -398,6 +438,7 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         Order::Steer { message, .. } => vec![message],
         Order::Interrupt
         | Order::Answer { .. }
+        | Order::Verdict { .. }
         | Order::SetModel { .. }
         | Order::SetMode { .. }
         | Order::Compact { .. }

@@ -19,6 +19,9 @@ use crate::runtime::Runtime;
 const COMMON_PARAMS: &[&str] =
     &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title", client_tools::GIVEN];
 
+/// What agents call the mode in which they ask nobody.
+const BYPASS: &str = "bypassPermissions";
+
 /// Forks of one title that are told apart; of more, some may be called the same.
 const MAX_FORK_TITLES: usize = 500;
 
@@ -179,7 +182,7 @@ impl Sessions {
         }
         let row = self.row(id).await?;
         let runtime = self.runtime(&row.runtime)?;
-        mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode, &row.params))?;
+        mode.map_or(Ok(()), |mode| self.check_mode(runtime, "mode", mode, &row.params))?;
         let known = runtime.settings();
         // Of the tools the session itself says what it thinks.
         for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
@@ -212,7 +215,9 @@ impl Sessions {
         }
         for name in ["mode", "permission_mode"] {
             if let Some(mode) = params.get(name).and_then(Value::as_str) {
-                check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
+                // Rules have no part in a permission mode: there, to bypass is to skip the agent's own asks.
+                let mode = if name == "permission_mode" && mode == "bypass" { BYPASS } else { mode };
+                self.check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
             }
         }
         for setting in found.params() {
@@ -234,21 +239,33 @@ impl Sessions {
         }
         Ok(())
     }
-}
 
-/// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
-pub(super) fn check_known_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
-    let known = runtime.modes();
-    if known.is_empty() || known.contains(&mode) {
-        return Ok(());
+    /// The modes that a session of a runtime may have: the agent's own, and those with rules where the rules hold. None, if it takes any word.
+    pub fn modes_of(&self, runtime: &dyn Runtime) -> Vec<String> {
+        let own = runtime.modes().iter().map(|mode| (*mode).to_owned());
+        if !runtime.capabilities().gate || runtime.modes().is_empty() {
+            return own.collect();
+        }
+        let rules = self.0.rules.of("/");
+        let with_rules: Vec<String> = rules.modes().map(str::to_owned).collect();
+        let own: Vec<String> = own.filter(|mode| !with_rules.contains(mode)).collect();
+        [with_rules, own].concat()
     }
-    Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
-}
 
-/// Nor must somebody believe in a mode that a session with these parameters cannot have.
-fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
-    check_known_mode(runtime, name, mode)?;
-    runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
+    /// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
+    pub(super) fn check_known_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
+        let known = self.modes_of(runtime);
+        if known.is_empty() || known.iter().any(|known| known == mode) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
+    }
+
+    /// Nor must somebody believe in a mode that a session with these parameters cannot have.
+    fn check_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
+        self.check_known_mode(runtime, name, mode)?;
+        runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
+    }
 }
 
 /// The facts that a fork begins with, and what they make of it.

@@ -11,7 +11,6 @@ use turnloom_core::id::SessionId;
 use turnloom_core::runtime::is_unguarded;
 use turnloom_core::session::IMPORTED;
 
-use super::create::check_known_mode;
 use super::{Error, Sessions};
 use crate::archive::{self, Archive, Params};
 use crate::log::{Created, NewSession, SessionRow};
@@ -52,7 +51,7 @@ impl Sessions {
         let runtime = self.runtime(&archive.header.runtime)?;
         let broken = |why: String| Error::BrokenFile(format!("{why}; export the session again"));
         for mode in archive.header.params.mode.iter().chain(&archive.state.summary().mode) {
-            check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
+            self.check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
             // Some take such a mode for another one by themselves.
             if runtime.may_have_mode(mode, &Value::Null).is_ok() && is_unguarded("mode", &mode.as_str().into()) {
                 return Err(broken(format!("{mode:?} is not taken from a file: choose another `mode` there")));

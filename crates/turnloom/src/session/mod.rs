@@ -32,6 +32,7 @@ pub use self::wire::{FellBehind, Until, Wire};
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
+use crate::policy::Rules;
 use crate::runtime::{LaunchContext, MirrorUpdate, Runtimes};
 use crate::sync::Locked;
 
@@ -84,6 +85,7 @@ struct Inner {
     runtimes: Runtimes,
     context: LaunchContext,
     config: Config,
+    rules: Rules,
     metrics: Arc<Metrics>,
     awake: Locked<HashMap<SessionId, mpsc::Sender<Request>>>,
     /// Those that could not be loaded, and why.
@@ -116,12 +118,20 @@ enum Answer {
 }
 
 impl Sessions {
-    pub fn new(log: Log, runtimes: Runtimes, context: LaunchContext, config: Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        log: Log,
+        runtimes: Runtimes,
+        context: LaunchContext,
+        config: Config,
+        rules: Rules,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self(Arc::new(Inner {
             log,
             runtimes,
             context,
             config,
+            rules,
             metrics,
             awake: Locked::default(),
             damaged: Locked::default(),
@@ -145,6 +155,10 @@ impl Sessions {
 
     pub fn launch_context(&self) -> &LaunchContext {
         &self.0.context
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 
     pub fn awake(&self) -> usize {

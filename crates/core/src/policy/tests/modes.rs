@@ -31,7 +31,7 @@ fn a_decision_says_who_decided_and_why() {
         written["commands"][1],
         json!({"words": ["touch", "a.txt"], "acts": [{"does": "write", "path": "/code/app/a.txt", "location": "inside"}]})
     );
-    assert_eq!(written["rule"], json!({"id": "only-reads", "layer": "mode", "mode": "plan"}));
+    assert_eq!(written["rule"], json!({"id": "only-reads", "layer": "mode", "mode": "plan", "scope": "mode"}));
 }
 
 #[test]

@@ -70,20 +70,20 @@ pub struct Launch {
     pub conversation: String,
 }
 
-/// The modes of the program, and the words of others for them.
-pub const MODES: &[&str] =
-    &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "implement", "build", "code", "bypass"];
+/// The modes of the program, and the words of others for its usual one.
+pub const MODES: &[&str] = &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "build", "code"];
 
-/// The program's word for a mode. To build is how it works unless told otherwise, by `permission_mode` for instance.
+/// The program's word for a mode. Where rules decide, the program works as usual unless told otherwise, by `permission_mode` for instance: its own
+/// modes are a second opinion behind the rules.
 pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
     let given = opening.params.get("permission_mode").and_then(Value::as_str);
-    let wanted = wanted.filter(|mode| !BUILDING.contains(mode)).or(given).unwrap_or("default");
+    let given = given.map(|mode| if mode == "bypass" { "bypassPermissions" } else { mode });
+    let wanted = wanted.filter(|mode| is_own(mode)).or(given).unwrap_or("default");
     match wanted {
         // Whoever wrote it down: a session that may not skip permissions does not.
-        "bypass" | "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
-        "bypass" => "bypassPermissions",
-        building if BUILDING.contains(&building) => "default",
-        own => own,
+        "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
+        own if is_own(own) => own,
+        _ => "default",
     }
     .to_owned()
 }
@@ -91,7 +91,7 @@ pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
 /// Says why a session may not have a mode: one that skips permissions has to be allowed first.
 pub fn may_have_mode(mode: &str, params: &Value) -> Result<(), String> {
     let allowed = params.get("allow_bypass").and_then(Value::as_bool) == Some(true);
-    if matches!(mode, "bypass" | "bypassPermissions") && !allowed {
+    if mode == "bypassPermissions" && !allowed {
         return Err("needs `params.allow_bypass` to be true when the session is created".to_owned());
     }
     Ok(())
@@ -112,7 +112,17 @@ fn sources(params: &Value) -> String {
     }
 }
 
-const BUILDING: &[&str] = &["implement", "build", "code"];
+/// Whether rules decide in a mode. Of the program's own modes only planning has rules too.
+pub(super) fn is_ruled(mode: &str) -> bool {
+    mode == "plan" || !MODES.contains(&mode)
+}
+
+/// Whether the program itself knows a mode.
+fn is_own(mode: &str) -> bool {
+    MODES.contains(&mode) && !USUAL.contains(&mode)
+}
+
+const USUAL: &[&str] = &["build", "code"];
 
 pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let mut line = CommandLine {
@@ -120,6 +130,8 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
         files: Vec::new(),
         env: environment(),
         params: &opening.params,
+        is_ruled: opening.mode.as_deref().is_some_and(is_ruled),
+        reads_project: sources(&opening.params).split(',').any(|source| matches!(source, "project" | "local")),
     };
     line.flag("--permission-mode", &mode(opening, opening.mode.as_deref()));
     let conversation = line.conversation(opening, options);
@@ -154,7 +166,7 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
     if line.is("allow_bypass") == Some(true) {
         line.switch("--allow-dangerously-skip-permissions");
     }
-    let CommandLine { args, files, env, params: _ } = line;
+    let CommandLine { args, files, env, .. } = line;
     Launch { args, files, env, conversation }
 }
 
@@ -177,6 +189,9 @@ struct CommandLine<'a> {
     files: Vec<(&'static str, Value)>,
     env: Vec<(String, String)>,
     params: &'a Value,
+    is_ruled: bool,
+    /// Settings of the project count.
+    reads_project: bool,
 }
 
 impl CommandLine<'_> {
@@ -226,6 +241,17 @@ impl CommandLine<'_> {
         let mut settings = self.params.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
         if let Some(style) = self.params.get("output_style").and_then(Value::as_str) {
             settings.insert("outputStyle".to_owned(), style.into());
+        }
+        if self.is_ruled {
+            // Commands in files of skills would run without any verdict.
+            settings.entry("disableSkillShellExecution").or_insert(true.into());
+            if self.reads_project {
+                // A hook of the project may change what was judged. So what is asked is what will run, and it is judged again.
+                let permissions = settings.entry("permissions").or_insert_with(|| json!({}));
+                if let Some(permissions) = permissions.as_object_mut() {
+                    permissions.insert("ask".to_owned(), json!(["*"]));
+                }
+            }
         }
         if self.is("cross_session") != Some(true) {
             // Sessions of one user could otherwise start turns in each other, and nobody would be asked.

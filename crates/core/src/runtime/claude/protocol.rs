@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::asks::Asks;
 use super::blocks::Blocks;
 use super::failure::{self, ApiError};
+use super::gate::{self, Gate};
 use super::host_tools::{self, Host};
 use super::launch::{self, Options};
 use super::prompt::{content_of, is_uuid, says_compact, write_message};
@@ -22,7 +23,7 @@ use super::wire::{
 };
 use crate::client_tools::ClientTools;
 use crate::command::Files;
-use crate::event::{Activity, CompactionStart, CompactionTrigger, ModelChoice, SlashCommand, Status};
+use crate::event::{Activity, CompactionStart, CompactionTrigger, Failure, ModelChoice, SlashCommand, Status};
 use crate::runtime::{
     Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
 };
@@ -44,7 +45,10 @@ pub struct ClaudeProtocol {
     tools: Tools,
     after: Afterwards,
     asks: Asks,
+    gate: Gate,
     mode: String,
+    /// Rules decide in the session's mode.
+    is_ruled: bool,
     model: Option<String>,
     /// The session chose a model, so the next one seen is no news.
     model_chosen: bool,
@@ -81,7 +85,9 @@ impl ClaudeProtocol {
             tools: Tools::default(),
             after: Afterwards::default(),
             asks: Asks::default(),
+            gate: Gate::default(),
             mode: String::new(),
+            is_ruled: false,
             model: None,
             model_chosen: false,
             compaction: None,
@@ -168,7 +174,10 @@ impl ClaudeProtocol {
             Said::Result(result) => self.result(&result, out),
             Said::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
             Said::ControlResponse { response } => self.answered(response, out),
-            Said::ControlCancelRequest { request_id } => self.asks.withdrawn(&request_id, out),
+            Said::ControlCancelRequest { request_id } => {
+                self.gate.withdrawn(&request_id);
+                self.asks.withdrawn(&request_id, out);
+            }
             Said::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
                 self.turn.lifecycle(&uuid, &state, out);
                 let wakeup_source = wakeup_source.as_deref();
@@ -261,12 +270,27 @@ impl ClaudeProtocol {
         }
         for block in line.message.blocks() {
             if let Block::ToolResult { tool_use_id: id, content, is_error } = block {
+                if self.is_ruled && !self.gate.let_through(&id) && is_error != Some(true) {
+                    self.gate_is_off(&id, out);
+                }
                 let refused = self.asks.was_refused(&id);
                 let fate = Fate { refused, interrupting: self.interrupting, conversation: &self.conversation };
                 let returned = Returned { id, content, is_error };
                 self.tools.returned(&returned, line, fate, speaker.clone(), &mut self.after, out);
             }
         }
+    }
+
+    /// A call ran that nobody judged: whatever the reason, the rules do not hold, so nothing more may run.
+    fn gate_is_off(&mut self, call: &str, out: &mut Output) {
+        out.report(Failure {
+            message: format!("Claude Code ran the call {call} without asking the rules, so the turn is stopped"),
+            code: "gate_off".to_owned(),
+            retryable: false,
+            fix: Some("update Claude Code, or choose a mode of the agent's own".to_owned()),
+        });
+        self.interrupting = self.turn.is_open();
+        self.request(Asked::Interrupt, &json!({ "subtype": "interrupt", "cancel_queued": true }), out);
     }
 
     fn result(&mut self, result: &TurnResult, out: &mut Output) {
@@ -307,8 +331,10 @@ impl ClaudeProtocol {
                     None => return,
                 }
             }
-            // No hooks are asked for; one that comes all the same shall not hold up anything.
-            "hook_callback" => Ok(json!({})),
+            "hook_callback" => match self.gate.proposed(id.clone(), request, out) {
+                Some(answer) => Ok(answer),
+                None => return,
+            },
             "request_user_dialog" => Ok(json!({ "behavior": "cancelled" })),
             other => Err(format!("{other} is not served here")),
         };
@@ -386,6 +412,7 @@ impl Protocol for ClaudeProtocol {
         self.session = opening.session_id.to_string();
         self.conversation = launch.conversation;
         self.mode = launch::mode(opening, opening.mode.as_deref());
+        self.is_ruled = opening.mode.as_deref().is_some_and(launch::is_ruled);
         self.model_chosen = opening.model.is_some();
         self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
         self.after.tasks.kept_below(self.options.conversations.clone());
@@ -399,6 +426,7 @@ impl Protocol for ClaudeProtocol {
             "subtype": "initialize",
             "forwardSubagentText": true,
             "perTaskStopAffordance": true,
+            "hooks": gate::hooks(),
             "sdkMcpServers": [host_tools::SERVER],
             "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.client_tools) },
         });
@@ -439,12 +467,19 @@ impl Protocol for ClaudeProtocol {
                     respond(key, Ok(answer), out);
                 }
             }
+            Order::Verdict { key, verdict } => {
+                if let Some((answer, refused)) = self.gate.answer(key, verdict) {
+                    self.asks.refuse(refused);
+                    respond(key, Ok(answer), out);
+                }
+            }
             Order::SetModel { model } => {
                 self.model_chosen = true;
                 self.request(Asked::Other, &json!({ "subtype": "set_model", "model": model }), out);
             }
             Order::SetMode { mode } => {
                 let Some(opening) = &self.opening else { return };
+                self.is_ruled = launch::is_ruled(mode);
                 let mode = launch::mode(opening, Some(mode));
                 let before = std::mem::replace(&mut self.mode, mode.clone());
                 self.request(Asked::SetMode(before), &json!({ "subtype": "set_permission_mode", "mode": mode }), out);

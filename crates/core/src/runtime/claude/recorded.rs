@@ -1,6 +1,6 @@
 //! How recordings of other hosts are read: what the host wanted, and how its names for requests correspond to ours.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ pub struct RecordedClaude {
     ours: Vec<(String, String)>,
     names: HashMap<String, String>,
     questions: HashMap<String, Value>,
+    /// Plans that wait for approval, whose choices are the program's own.
+    plans: HashSet<String>,
     shaken_hands: bool,
     messages: u64,
 }
@@ -63,6 +65,9 @@ impl Recorded for RecordedClaude {
             && let Some(id) = text(line, "/request_id")
         {
             self.questions.insert(id.to_owned(), line.pointer("/request/input").cloned().unwrap_or_default());
+        }
+        if text(line, "/request/tool_name") == Some("ExitPlanMode") {
+            self.plans.extend(text(line, "/request_id").map(str::to_owned));
         }
         let mut line = line.clone();
         if let Some(Value::String(id)) = line.pointer_mut("/response/request_id")
@@ -137,7 +142,9 @@ impl RecordedClaude {
             (None, None) => Answer::Permission {
                 reply: match (allowed, given.get("updatedPermissions")) {
                     (false, _) => PermissionReply::Reject,
-                    (true, Some(_)) => PermissionReply::Always,
+                    (true, Some(_)) if self.plans.contains(&key) => PermissionReply::Always,
+                    // Rules that the program itself stored are not ours.
+                    (true, Some(_)) => PermissionReply::Once,
                     (true, None) => PermissionReply::Once,
                 },
                 updated_input: given.get("updatedInput").cloned(),

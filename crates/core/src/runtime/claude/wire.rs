@@ -297,8 +297,6 @@ pub(super) struct CanUseTool {
     pub(super) description: Option<String>,
     pub(super) decision_reason: Option<String>,
     pub(super) agent_id: Option<String>,
-    #[serde(default)]
-    pub(super) permission_suggestions: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -494,7 +494,7 @@ fn tool_result(text: &str, success: bool) -> Value {
 }
 
 fn option(reply: PermissionReply, label: &str, rule: Option<&str>) -> PermissionOption {
-    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned) }
+    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned), scope: None }
 }
 
 fn read<T: DeserializeOwned>(params: &str) -> Result<T, String> {

@@ -146,6 +146,7 @@ impl Protocol for ExecProtocol {
             }
             Order::Compact { .. } => self.end(Outcome::Failed, Some("`codex exec` cannot compact".to_owned()), out),
             Order::Answer { .. }
+            | Order::Verdict { .. }
             | Order::SetMode { .. }
             | Order::StopBackground { .. }
             | Order::State { .. }

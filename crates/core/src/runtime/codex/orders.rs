@@ -20,6 +20,8 @@ impl CodexProtocol {
             Order::Steer { message, .. } => self.steer(message.clone(), out),
             Order::Interrupt => self.interrupt(out),
             Order::Answer { key, answer } => self.answer(key, answer, out),
+            // Its calls are judged when it asks for approval.
+            Order::Verdict { .. } => {}
             Order::SetModel { model } => {
                 self.settings.set_model(model);
                 self.model = Some(model.clone());

@@ -164,7 +164,7 @@ impl MockAgent {
             Some(Step::Sleep { ms }) => Next::Sleep { ms },
             Some(Step::Pause) => Next::Sleep { ms: self.pace_ms },
             Some(Step::Ask { say, then } | Step::AlsoAsk { say, then }) => {
-                if let Say::Ask { key, .. } = &say {
+                if let Say::Ask { key, .. } | Say::Propose { key, .. } = &say {
                     self.asking.push((key.clone(), then));
                 }
                 write(&say)
@@ -219,7 +219,7 @@ impl MockAgent {
                     }));
                 }
             }
-            Do::Answer { key, answer } => {
+            Do::Answer { key, answer } | Do::Verdict { key, verdict: answer } => {
                 if let Some(at) = self.asking.iter().position(|(asked, _)| *asked == key) {
                     let (_, then) = self.asking.swap_remove(at);
                     then(&answer).into_iter().rev().for_each(|step| self.steps.push_front(step));

@@ -73,7 +73,7 @@ impl Bench {
             match effect {
                 Effect::Start(opening) => self.protocol.open(&opening, &mut to_agent),
                 Effect::Order(order) => self.protocol.order(&order, &mut to_agent),
-                Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
             }
             to_agent.bytes.split(|byte| *byte == b'\n').for_each(|line| self.agent.hear(line));
         }

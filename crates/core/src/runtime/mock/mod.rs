@@ -29,6 +29,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
+    gate: true,
     edit_input: true,
     questions: true,
     images: true,

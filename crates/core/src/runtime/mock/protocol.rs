@@ -4,8 +4,10 @@ use super::wire::{Do, Given, Say, Wanted};
 use crate::client_tools::ClientTools;
 use crate::command::{Answer, Callback};
 use crate::event::{Event, Origin, Part};
+use crate::id::ToolUseId;
 use crate::runtime::{
-    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, StreamedText, unparsed,
+    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, ProposedCall, Protocol, Ready, Report, StreamedText,
+    Verdict, unparsed,
 };
 
 /// Speaks with a mock agent.
@@ -39,6 +41,7 @@ impl Protocol for MockProtocol {
             Order::Steer { message, .. } => Do::Steer { message: message.message_id.clone(), text: text_of(message) },
             Order::Interrupt => Do::Interrupt {},
             Order::Answer { key, answer } => Do::Answer { key: key.clone(), answer: given(answer) },
+            Order::Verdict { key, verdict } => Do::Verdict { key: key.clone(), verdict: heard(verdict) },
             Order::SetModel { model } => Do::SetModel { model: model.clone() },
             Order::SetMode { mode } => Do::SetMode { mode: mode.clone() },
             Order::Compact { .. } => Do::Compact {},
@@ -96,6 +99,10 @@ impl MockProtocol {
                 };
                 out.report(Report::Ask { key, subagent_id: by, request });
             }
+            Say::Propose { key, by, tool, input } => {
+                let call = ProposedCall { tool_use_id: ToolUseId::trusted(key.clone()), tool, input, directory: None };
+                out.report(Report::Propose { key, subagent_id: by, call });
+            }
             Say::Steered { message } => out.report(Report::SteerDelivered { message_id: message }),
             Say::RolledBack {} => out.report(Report::RolledBack { files_restored: false, branched: false }),
             Say::TurnStart {} => out.report(Report::TurnStarted { origin: Origin::Agent }),
@@ -120,6 +127,15 @@ fn text_of(message: &Prompt) -> String {
         Part::File { path } => format!("[file {path}]"),
     };
     message.content.iter().map(describe).collect::<Vec<_>>().join("\n")
+}
+
+/// It has no mode of its own that could ask, so what is up to it is allowed.
+fn heard(verdict: &Verdict) -> Given {
+    match verdict.clone() {
+        Verdict::Allow | Verdict::UpToAgent => Given::Allowed {},
+        Verdict::Deny { reason } => Given::Denied { reason },
+        Verdict::Ask { reason } => Given::MustAsk { reason },
+    }
 }
 
 fn given(answer: &Answer) -> Given {

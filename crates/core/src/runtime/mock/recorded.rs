@@ -57,6 +57,7 @@ impl Recorded for RecordedMock {
                 | Do::Configure { .. }
                 | Do::State { .. }
                 | Do::Callback { .. }
+                | Do::Verdict { .. }
                 | Do::Close {}
                 | Do::StopBackground { .. },
             )
@@ -84,5 +85,7 @@ fn given(answer: Given) -> Answer {
         Given::Question { answers } => Answer::Question { answers },
         Given::Interrupt { value } => Answer::Interrupt { value },
         Given::ToolFailed { output } => Answer::ToolFailed { output },
+        // A verdict is no answer of a person's.
+        Given::Allowed {} | Given::Denied { .. } | Given::MustAsk { .. } => Answer::Question { answers: None },
     }
 }

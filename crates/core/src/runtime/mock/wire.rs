@@ -35,6 +35,11 @@ pub(super) enum Do {
         key: String,
         answer: Given,
     },
+    /// What the rules say about a call that it wants to make.
+    Verdict {
+        key: String,
+        verdict: Given,
+    },
     SetModel {
         model: String,
     },
@@ -65,15 +70,33 @@ pub(super) enum Do {
     Close {},
 }
 
-/// A person's answer.
+/// A person's answer, or a rule's.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Given {
-    Permission { reply: PermissionReply, updated_input: Option<Value>, message: Option<String> },
-    Question { answers: Option<Vec<Vec<String>>> },
-    Interrupt { value: Value },
-    ToolFailed { output: Value },
+    Permission {
+        reply: PermissionReply,
+        updated_input: Option<Value>,
+        message: Option<String>,
+    },
+    Question {
+        answers: Option<Vec<Vec<String>>>,
+    },
+    Interrupt {
+        value: Value,
+    },
+    ToolFailed {
+        output: Value,
+    },
+    Allowed {},
+    Denied {
+        reason: String,
+    },
+    /// A person shall be asked.
+    MustAsk {
+        reason: String,
+    },
 }
 
 /// What the agent says.
@@ -106,6 +129,13 @@ pub(super) enum Say {
         key: String,
         by: Option<SubagentId>,
         request: Wanted,
+    },
+    /// A call that it makes only after a verdict.
+    Propose {
+        key: String,
+        by: Option<SubagentId>,
+        tool: String,
+        input: Value,
     },
     Steered {
         message: MessageId,

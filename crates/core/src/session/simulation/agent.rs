@@ -5,12 +5,13 @@ use serde_json::json;
 use super::Dice;
 use crate::event::{
     BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, ComponentRemove, ComponentUpdate, Delta,
-    EndReason, Event, Failure, Interrupt, Origin, Outcome, PermissionRequest, Question, QuestionRequest, Retracted,
-    StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
+    EndReason, Event, Failure, Interrupt, Judged, Origin, Outcome, PermissionRequest, Question, QuestionRequest,
+    Retracted, StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
     WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
-use crate::runtime::{AskRequest, Order, Ready, Report, StartFailure};
+use crate::policy::{Effect as Ruling, Judgement, digest};
+use crate::runtime::{AskRequest, Order, ProposedCall, Ready, Report, StartFailure};
 use crate::session::{Effect, Input};
 
 /// How willing this one is to end when told.
@@ -58,7 +59,7 @@ impl FakeAgent {
             Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
             Effect::Terminate => self.ending |= self.temper != Temper::Stubborn,
             Effect::Kill => self.ending = true,
-            Effect::Reply { .. } => {}
+            Effect::Reply { .. } | Effect::StoreRule { .. } => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => self.in_turn = true,
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
@@ -72,6 +73,7 @@ impl FakeAgent {
                 | Order::StopBackground { .. }
                 | Order::Configure { .. }
                 | Order::State { .. }
+                | Order::Verdict { .. }
                 | Order::Callback(_) => {}
             },
         }
@@ -98,7 +100,9 @@ impl FakeAgent {
             };
             return self.ready.then_some(Input::Report(Report::Ready(Box::new(ready))));
         }
-        self.report(dice).map(Input::Report)
+        let report = self.report(dice)?;
+        // Whatever is said about a call may be judged; what is about none is taken as it is.
+        Some(if dice.one_in(2) { Input::Judged { report, judgement: judgement(dice) } } else { Input::Report(report) })
     }
 
     fn report(&mut self, dice: &mut Dice) -> Option<Report> {
@@ -203,6 +207,11 @@ impl FakeAgent {
         }
         let key = format!("k{}", self.spoken);
         self.asks.push(key.clone());
+        if dice.one_in(3) {
+            let (tool_use_id, tool) = (ToolUseId::trusted(format!("t{}", dice.below(6))), "Bash".into());
+            let call = ProposedCall { tool_use_id, tool, input: json!({}), directory: None };
+            return Report::Propose { key, subagent_id, call };
+        }
         let request = match dice.below(3) {
             0 => AskRequest::Permission(PermissionRequest {
                 tool_name: "Bash".into(),
@@ -222,4 +231,10 @@ impl FakeAgent {
         };
         Report::Ask { key, subagent_id, request }
     }
+}
+
+fn judgement(dice: &mut Dice) -> Judgement {
+    let effect = dice.pick([None, Some(Ruling::Allow), Some(Ruling::Ask), Some(Ruling::Deny)]);
+    let judged = Judged { rule: "user/rule".into(), input_sha256: digest(&json!({})), ..Judged::default() };
+    Judgement { effect, judged, offers: Vec::new() }
 }

@@ -86,6 +86,8 @@ impl Claude {
     async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
         let mut environment = self.environment();
         environment.of_session(&opening.params);
+        // It would switch the program's hooks off, and with them the rules.
+        environment.remove("CLAUDE_CODE_SIMPLE");
         let (program, _) = self.check(&environment, context).await?;
         let stored = Stored::new(&environment);
         let (lost, conversations) = (lost(opening, &stored)?, stored.conversations());
@@ -185,7 +187,7 @@ impl Runtime for Claude {
                 installed: true,
                 version: None,
                 capabilities: CAPABILITIES,
-                modes: MODES,
+                modes: Vec::new(),
                 settings: SETTINGS,
                 params: PARAMS,
                 commands: None,

@@ -257,7 +257,7 @@ impl Installed {
             installed: true,
             version: None,
             capabilities: runtime.capabilities(),
-            modes: runtime.modes(),
+            modes: Vec::new(),
             settings: runtime.settings(),
             params: runtime.params(),
             commands: None,

@@ -215,6 +215,7 @@ impl World {
                     let description = "it was told to".to_owned();
                     self.input(at, Input::Exited { exit_code: Some(0), description });
                 }
+                Effect::StoreRule { .. } => {}
                 Effect::Reply { to, .. } => {
                     assert!(self.sessions[at].waiting.remove(&to), "replied twice, or to nobody");
                 }

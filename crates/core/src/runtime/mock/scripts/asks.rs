@@ -148,11 +148,7 @@ const PLAN: &str = "# Weave the border\n\n1. **Measure** the warp in `loom.toml`
 /// Shows its plan, and goes on according to the choice.
 pub(super) fn plan_approval(t: &str) -> Vec<Step> {
     let id = format!("{t}-plan");
-    let choice = |reply, label: &str, rule: Option<&str>| PermissionOption {
-        reply,
-        label: label.to_owned(),
-        rule: rule.map(str::to_owned),
-    };
+    let choice = |reply, label: &str, rule: Option<&str>| option(reply, label, rule.map(str::to_owned));
     let input = json!({ "plan": PLAN });
     let asked = PermissionRequest {
         tool_name: "ExitPlanMode".to_owned(),
@@ -194,6 +190,10 @@ pub(super) fn plan_approval(t: &str) -> Vec<Step> {
     ]
 }
 
+pub(super) fn option(reply: PermissionReply, label: &str, rule: Option<String>) -> PermissionOption {
+    PermissionOption { reply, label: label.to_owned(), rule, scope: None }
+}
+
 fn asked(id: &str, command: &str) -> PermissionRequest {
     PermissionRequest {
         tool_name: "Bash".to_owned(),
@@ -201,24 +201,20 @@ fn asked(id: &str, command: &str) -> PermissionRequest {
         tool_use_id: Some(ToolUseId::trusted(id)),
         title: Some(format!("Run {command}")),
         options: vec![
-            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always".to_owned(),
-                rule: Some(format!("Bash({command})")),
-            },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always, also with other arguments".to_owned(),
-                rule: command.split(' ').next().map(|program| format!("Bash({program}:*)")),
-            },
-            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
+            option(PermissionReply::Once, "Allow once", None),
+            option(PermissionReply::Always, "Always", Some(format!("Bash({command})"))),
+            option(
+                PermissionReply::Always,
+                "Always, also with other arguments",
+                command.split(' ').next().map(|program| format!("Bash({program}:*)")),
+            ),
+            option(PermissionReply::Reject, "Reject", None),
         ],
         ..PermissionRequest::default()
     }
 }
 
-fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {
+pub(super) fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {
     let Given::Permission { reply, updated_input, message } = given else { return Vec::new() };
     let said = message.as_deref().unwrap_or("no reason given");
     let (result, text) = match reply {
@@ -277,7 +273,7 @@ pub(super) fn question(t: &str) -> Vec<Step> {
                     format!("You chose {}.", answers.join("; "))
                 }
                 Given::Question { answers: None } => "Then I will choose myself.".to_owned(),
-                Given::Permission { .. } | Given::Interrupt { .. } | Given::ToolFailed { .. } => String::new(),
+                _ => String::new(),
             };
             words_in(&t, "answered", &text)
         }),
@@ -336,7 +332,7 @@ pub(super) fn client_tool(t: &str, tool: &str, prompt: &str, heard: &Heard) -> V
                 let (output, failed) = match given {
                     Given::Interrupt { value } => (text_of(value), false),
                     Given::ToolFailed { output } => (text_of(output), true),
-                    Given::Permission { .. } | Given::Question { .. } => (String::new(), true),
+                    _ => (String::new(), true),
                 };
                 let text = if failed { format!("It failed: {output}") } else { format!("The client says: {output}") };
                 let result = result(&id, &output, |result| result.is_error = failed);

@@ -3,6 +3,7 @@
 mod asks;
 mod limits;
 mod parallel;
+mod proposals;
 mod shared;
 mod steps;
 
@@ -36,6 +37,8 @@ const HELP: &[(&str, &str)] = &[
     ("image", "a small picture"),
     ("permission", "asks before it runs a command"),
     ("permissions", "asks for two things at once"),
+    ("bash COMMAND", "a command that the rules decide about; nothing is run"),
+    ("call TOOL INPUT", "the same with any tool; INPUT is JSON or a path"),
     ("parallel permission", "asks while another call runs"),
     ("question", "asks you two questions"),
     ("questions", "asks twice at once"),
@@ -99,6 +102,8 @@ pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
         ["image"] => image(t),
         ["permission"] => permission(t),
         ["permissions"] => permissions(t),
+        ["bash", _, ..] => proposals::bash(t, prompt.trim_start().strip_prefix("bash").unwrap_or(prompt).trim()),
+        ["call", tool, _, ..] => proposals::call(t, tool, prompt),
         ["question"] => question(t),
         ["questions"] => questions(t),
         ["plan"] => plan(t),
