@@ -3,10 +3,10 @@
 use super::act::{Act, Kind};
 use super::call::Plain;
 use super::shell::{self, Around};
-use crate::runtime::shell::{Reading, classify, is_filter};
+use crate::runtime::shell::{ReadAction, classify, is_filter};
 
 /// What a script reads, if reading is all it does.
-pub fn reading(script: &str) -> Option<Reading> {
+pub fn reading(script: &str) -> Option<ReadAction> {
     let world = Plain::default();
     // A place of its own, so that what lies in it can be told from what does not.
     let around = Around { world: &world, workspace: "/here", directory: "/here" };
@@ -16,7 +16,7 @@ pub fn reading(script: &str) -> Option<Reading> {
         return None;
     }
     let mut directory: Option<&str> = None;
-    let mut found: Option<Reading> = None;
+    let mut found: Option<ReadAction> = None;
     for command in commands.iter().filter(|command| !command.words.is_empty()) {
         let doubtful = command.words.iter().any(|word| word.ends_with('?'));
         match command.words.as_slice() {

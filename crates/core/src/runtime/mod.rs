@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::setting::{Setting, Takes, is_unguarded, texts_of};
-pub use self::text::{StreamedText, Voice};
+pub use self::setting::{Setting, Takes, skips_approvals, texts_of};
+pub use self::text::{StreamedText, TextKind};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
 use crate::id::{MessageId, SessionId, SubagentId, TurnId};
@@ -202,7 +202,7 @@ pub enum Report {
         event: Event,
     },
     /// A fact whose output the agent has cut or not said, and the file in which it keeps it. Whoever can reads that file, while it is there.
-    Kept {
+    FactWithOutputFile {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
         event: Event,
@@ -346,7 +346,7 @@ pub const RECORDED: &[(&str, MakeRecorded)] = &[
 const UNPARSED_BYTES: usize = 2 * 1024;
 
 /// A message about how far a tool is, as a line of its own: readers put what tools say of their progress behind each other.
-pub(crate) fn line_of_progress(message: &str) -> String {
+pub(crate) fn progress_line(message: &str) -> String {
     format!("{}\n", message.trim_end_matches(['\r', '\n']))
 }
 

@@ -64,7 +64,7 @@ impl Setting {
 }
 
 /// Whether a value of a setting lets an agent do everything without asking anybody. Only a person of this machine may choose that.
-pub fn is_unguarded(name: &str, value: &Value) -> bool {
+pub fn skips_approvals(name: &str, value: &Value) -> bool {
     let words: &[&str] = match name {
         "sandbox" => &["danger-full-access"],
         "approval_policy" => &["never"],

@@ -36,7 +36,7 @@ impl Machine {
                 }
             }
             Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
-            Report::Fact { subagent_id, event } | Report::Kept { subagent_id, event, .. } => {
+            Report::Fact { subagent_id, event } | Report::FactWithOutputFile { subagent_id, event, .. } => {
                 self.fact(subagent_id, event, at, out);
             }
             Report::Ask { key, subagent_id, request } => self.ask(key, subagent_id, request, at, out),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use turnloom_core::client_tools;
 use turnloom_core::event::readdress;
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::is_unguarded;
+use turnloom_core::runtime::skips_approvals;
 use turnloom_core::session::IMPORTED;
 
 use super::create::check_known_mode;
@@ -54,7 +54,7 @@ impl Sessions {
         for mode in archive.header.params.mode.iter().chain(&archive.state.summary().mode) {
             check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
             // Some take such a mode for another one by themselves.
-            if runtime.may_have_mode(mode, &Value::Null).is_ok() && is_unguarded("mode", &mode.as_str().into()) {
+            if runtime.may_have_mode(mode, &Value::Null).is_ok() && skips_approvals("mode", &mode.as_str().into()) {
                 return Err(broken(format!("{mode:?} is not taken from a file: choose another `mode` there")));
             }
         }
@@ -66,7 +66,7 @@ impl Sessions {
                 known.ok_or_else(|| "is not a setting".to_owned()).and_then(|setting| setting.check(value))
             };
             let checked = checked.and_then(|()| {
-                let unguarded = is_unguarded(name, value);
+                let unguarded = skips_approvals(name, value);
                 if unguarded {
                     Err(format!("{value} is not taken from a file: choose something else there"))
                 } else {

@@ -24,7 +24,7 @@ const TAIL: u64 = 4 * 1024 * 1024;
 
 /// The report with all of its output in it, if it says where that is and it can be read in time.
 pub(super) async fn whole(report: Report, limit: usize, deadline: Instant) -> Report {
-    let Report::Kept { file, subagent_id, mut event } = report else { return report };
+    let Report::FactWithOutputFile { file, subagent_id, mut event } = report else { return report };
     match *file {
         OutputFile::Whole { path, mark } => {
             if let Some(mut text) = file_text(&path, limit, deadline).await {
@@ -141,7 +141,9 @@ mod tests {
         let event = ToolResult { output: "cut".to_owned(), ..ToolResult::default() }.into();
         let path = path.to_str().unwrap().to_owned();
         let file = Box::new(OutputFile::Whole { path, mark: Some(" it".to_owned()) });
-        match whole(Report::Kept { file, subagent_id: None, event }, limit, Instant::now() + PATIENCE).await {
+        match whole(Report::FactWithOutputFile { file, subagent_id: None, event }, limit, Instant::now() + PATIENCE)
+            .await
+        {
             Report::Fact { event: Event::ToolResult(result), .. } => result.output,
             other => panic!("{other:?}"),
         }
@@ -175,7 +177,7 @@ mod tests {
         let below = folder.to_str().unwrap().to_owned();
         let entry = OutputEntry { below, file: "log".to_owned(), task: task.to_owned(), read: says };
         let file = Box::new(OutputFile::Entry(entry));
-        let report = Report::Kept { file, subagent_id: None, event: BackgroundEnded::default().into() };
+        let report = Report::FactWithOutputFile { file, subagent_id: None, event: BackgroundEnded::default().into() };
         match whole(report, 100, deadline).await {
             Report::Fact { event: Event::BackgroundEnded(ended), .. } => ended.output,
             other => panic!("{other:?}"),

@@ -21,7 +21,7 @@ pub struct RecordedClaude {
     ours: Vec<(String, String)>,
     names: HashMap<String, String>,
     questions: HashMap<String, Value>,
-    shaken_hands: bool,
+    initialized: bool,
     messages: u64,
 }
 
@@ -69,7 +69,7 @@ impl Recorded for RecordedClaude {
             && let Some(ours) = self.names.get(id)
         {
             id.clone_from(ours);
-            self.shaken_hands = true;
+            self.initialized = true;
         }
         vec![line]
     }
@@ -86,9 +86,9 @@ impl RecordedClaude {
 
     fn message(&mut self, line: &Value) -> Vec<Act> {
         let mut acts = Vec::new();
-        if !self.shaken_hands {
+        if !self.initialized {
             // The host did without a handshake, or did not wait for it.
-            self.shaken_hands = true;
+            self.initialized = true;
             if let Some(at) = self.ours.iter().position(|(subtype, _)| subtype == "initialize") {
                 let response = json!({ "subtype": "success", "request_id": self.ours.remove(at).1, "response": {} });
                 acts.push(Act::Hear(json!({ "type": "control_response", "response": response })));

@@ -26,9 +26,9 @@ pub(super) struct Schedule {
     set_before: u64,
     open: BTreeMap<String, Entry>,
     /// The program says when it begins with what was due.
-    tells: bool,
+    reports_wakeups: bool,
     /// It has begun with something that was due; which, it did not say.
-    woken: bool,
+    woke_up: bool,
     /// Messages and other things that the program has said to wait or to run, until they are over.
     known: HashSet<String>,
     now: Option<Timestamp>,
@@ -82,18 +82,18 @@ impl Schedule {
     }
 
     /// A line of the program says when it was said.
-    pub(super) fn it_is(&mut self, now: Timestamp) {
+    pub(super) fn set_time(&mut self, now: Timestamp) {
         self.now = Some(now);
     }
 
     /// A turn of the program begins.
-    pub(super) fn turn_begins(&mut self, tells: bool) {
-        self.tells = tells;
+    pub(super) fn turn_started(&mut self, reports_wakeups: bool) {
+        self.reports_wakeups = reports_wakeups;
         self.set_before = self.set;
     }
 
     /// The program goes on with something, or drops it.
-    pub(super) fn goes_on(&mut self, with: &Lifecycle<'_>, out: &mut Output) {
+    pub(super) fn lifecycle_changed(&mut self, with: &Lifecycle<'_>, out: &mut Output) {
         match (with.state, with.wakeup_source) {
             ("started", Some("loop_wakeup")) => {
                 self.known.insert(with.uuid.to_owned());
@@ -104,7 +104,7 @@ impl Schedule {
                 }
             }
             ("queued" | "started", source) => {
-                self.woken |= source.is_some();
+                self.woke_up |= source.is_some();
                 self.known.insert(with.uuid.to_owned());
             }
             // Only of what was due nothing is said before its end: a stop has dropped it.
@@ -118,7 +118,7 @@ impl Schedule {
 
     /// A turn of the program is over, perhaps one that nothing else explains.
     pub(super) fn turn_ended(&mut self, unexplained: bool, out: &mut Output) {
-        if std::mem::take(&mut self.woken) || (unexplained && !self.tells) {
+        if std::mem::take(&mut self.woke_up) || (unexplained && !self.reports_wakeups) {
             self.first_due_ended(WorkStatus::Completed, out);
         }
     }

@@ -7,4 +7,4 @@ mod peer;
 mod tests;
 
 pub use self::message::{Error, Id, Incoming, read};
-pub use self::peer::{Flavor, Heard, Peer};
+pub use self::peer::{Flavor, Peer, Received};

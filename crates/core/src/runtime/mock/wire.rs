@@ -11,7 +11,7 @@ use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(super) enum Do {
+pub(super) enum HostCommand {
     Open {
         session: String,
         resume: Option<String>,
@@ -33,7 +33,7 @@ pub(super) enum Do {
     Interrupt {},
     Answer {
         key: String,
-        answer: Given,
+        answer: AskAnswer,
     },
     SetModel {
         model: String,
@@ -69,7 +69,7 @@ pub(super) enum Do {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Given {
+pub(super) enum AskAnswer {
     Permission { reply: PermissionReply, updated_input: Option<Value>, message: Option<String> },
     Question { answers: Option<Vec<Vec<String>>> },
     Interrupt { value: Value },
@@ -80,7 +80,7 @@ pub(super) enum Given {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
-pub(super) enum Say {
+pub(super) enum AgentMessage {
     Ready {
         conversation: String,
         resumed: bool,
@@ -105,7 +105,7 @@ pub(super) enum Say {
     Ask {
         key: String,
         by: Option<SubagentId>,
-        request: Wanted,
+        request: AskPayload,
     },
     Steered {
         message: MessageId,
@@ -125,7 +125,7 @@ pub(super) enum Say {
 /// What the agent wants of a person.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Wanted {
+pub(super) enum AskPayload {
     Permission(PermissionRequest),
     Question(QuestionRequest),
     Interrupt(Interrupt),

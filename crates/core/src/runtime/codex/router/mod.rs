@@ -46,9 +46,9 @@ pub struct Routed {
     /// Lines of the server that could not be read, and why.
     pub unreadable: Vec<String>,
     /// Directories in which a thread is going to work.
-    pub entered: Vec<String>,
+    pub entered_dirs: Vec<String>,
     /// Directories in which a command was ended by force, while nobody else is at work there.
-    pub deserted: Vec<String>,
+    pub idle_dirs: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -57,14 +57,14 @@ pub struct Router {
     next_client: u64,
     next_id: i64,
     calls: BTreeMap<i64, Call>,
-    hello: Hello,
+    handshake: Handshake,
     threads: BTreeMap<String, Thread>,
     /// What the server asked and waits for.
     asked: BTreeMap<Id, Asked>,
     unclaimed: BTreeMap<String, UnclaimedThread>,
     held: usize,
     /// Children, and the threads that have told of them.
-    told: BTreeMap<String, String>,
+    announced: BTreeMap<String, String>,
     /// Threads of clients that have left, and whose children they are.
     forgotten: VecDeque<(String, Option<String>)>,
     /// Names that clients have given to threads, until the server has told of them.
@@ -94,7 +94,7 @@ struct UnclaimedThread {
     /// How often the server did not want to say who it is.
     refused: usize,
     /// It has refused, and is asked again in a while.
-    waits: bool,
+    retry_later: bool,
 }
 
 #[derive(Debug)]
@@ -106,48 +106,48 @@ struct Asked {
 /// Who waits for an answer.
 #[derive(Debug)]
 enum Call {
-    Hello,
+    Handshake,
     Client {
         client: ClientId,
         id: Id,
         on_response: OnResponse,
     },
     /// A turn is about to begin in this thread, and whoever wanted it has left.
-    Orphan {
+    OrphanedTurn {
         thread_id: String,
         cwd: Option<String>,
     },
     /// The router itself wants to know whose child this is.
-    Parent {
+    ReadParent {
         thread_id: String,
     },
     /// What a thread had running is being ended, in this directory.
-    Cleaning {
+    EndCommands {
         cwd: Option<String>,
     },
-    Nobody,
+    Ignore,
 }
 
 /// The handshake happens once; everybody gets the same answer.
 #[derive(Debug, Default)]
-enum Hello {
+enum Handshake {
     #[default]
-    NotSaid,
-    Said {
+    NotStarted,
+    Pending {
         waiting: Vec<(ClientId, Id)>,
     },
-    Answered(String),
+    Done(String),
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct About<'a> {
+struct Params<'a> {
     #[serde(borrow)]
     thread_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    thread: Option<Named<'a>>,
+    thread: Option<ThreadInfo<'a>>,
     #[serde(borrow)]
-    turn: Option<TurnNamed<'a>>,
+    turn: Option<TurnInfo<'a>>,
     #[serde(borrow)]
     cwd: Option<Cow<'a, str>>,
     #[serde(borrow, alias = "threadName")]
@@ -158,7 +158,7 @@ struct About<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Named<'a> {
+struct ThreadInfo<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -167,7 +167,7 @@ struct Named<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct TurnNamed<'a> {
+struct TurnInfo<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -189,14 +189,14 @@ impl Router {
 
     /// Whether nothing is being ended any more. A server that goes before that leaves things behind: a command's sandbox in the workspace.
     pub fn is_settled(&self) -> bool {
-        !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. } | Call::Orphan { .. }))
+        !self.calls.values().any(|call| matches!(call, Call::EndCommands { .. } | Call::OrphanedTurn { .. }))
     }
 
     /// Whether a client waits to be let in. The server answers that at once, whatever else goes on.
     pub fn has_pending_handshake(&self) -> bool {
-        let knocks =
-            |call: &Call| matches!(call, Call::Hello | Call::Client { on_response: OnResponse::Thread { .. }, .. });
-        self.calls.values().any(knocks)
+        let is_pending =
+            |call: &Call| matches!(call, Call::Handshake | Call::Client { on_response: OnResponse::Thread { .. }, .. });
+        self.calls.values().any(is_pending)
     }
 
     // ---- from the clients ----
@@ -230,9 +230,9 @@ impl Router {
 
     fn request(&mut self, client: ClientId, id: Id, method: &str, params: &str, out: &mut Routed) {
         if method == "initialize" {
-            return self.greet(client, id, params, out);
+            return self.handshake(client, id, params, out);
         }
-        let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+        let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
         let Some(on_response) = self.on_response(client, method, &about) else {
             let thread_id = about.thread_id.unwrap_or_default();
             let error = Error::new(-32_600, format!("thread {thread_id} already has an active writer"));
@@ -242,15 +242,15 @@ impl Router {
         self.call(Call::Client { client, id, on_response }, method, &params, out);
     }
 
-    fn greet(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
-        match &mut self.hello {
-            Hello::NotSaid => {
-                self.hello = Hello::Said { waiting: vec![(client, id)] };
+    fn handshake(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
+        match &mut self.handshake {
+            Handshake::NotStarted => {
+                self.handshake = Handshake::Pending { waiting: vec![(client, id)] };
                 let params: Value = serde_json::from_str(params).unwrap_or_default();
-                self.call(Call::Hello, "initialize", &params, out);
+                self.call(Call::Handshake, "initialize", &params, out);
             }
-            Hello::Said { waiting } => waiting.push((client, id)),
-            Hello::Answered(result) => out.to_clients.push((client, answer(&id, result))),
+            Handshake::Pending { waiting } => waiting.push((client, id)),
+            Handshake::Done(result) => out.to_clients.push((client, answer(&id, result))),
         }
     }
 
@@ -268,7 +268,7 @@ impl Router {
             Line::Text(bytes) => bytes,
             Line::TooLong { size, head, .. } => {
                 let error = format!("a line of {size} bytes is over the limit");
-                return match answered_in(head).and_then(|id| self.calls.remove(&id)) {
+                return match response_id_in(head).and_then(|id| self.calls.remove(&id)) {
                     Some(call) => self.answered(call, Err(Error::new(0, error)), out),
                     None => self.unreadable(error, line, out),
                 };
@@ -286,12 +286,12 @@ impl Router {
                 }
             }
             Ok(Some(Incoming::Request { id, params, .. })) => {
-                let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+                let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
                 let thread_id = about.thread_id.map(Cow::into_owned);
                 match thread_id.as_deref().map(|thread_id| self.owner_of(thread_id)) {
                     Some(Owner::Client(client)) => {
                         self.asked.insert(id, Asked { client, thread_id });
-                        out.to_clients.push((client, with_end(bytes)));
+                        out.to_clients.push((client, with_newline(bytes)));
                     }
                     Some(Owner::Unknown) => self.hold(thread_id.as_deref().unwrap_or_default(), bytes, out),
                     Some(Owner::Forgotten) | None => self.refuse(&id, out),
@@ -310,17 +310,17 @@ impl Router {
         };
         let raw = String::from_utf8_lossy(raw.get(..UNREADABLE_BYTES).unwrap_or(raw));
         let params = json!({ "error": error, "raw": raw, "size": size, "sha256": sha256 });
-        let told = encoded(&json!({ "method": UNREADABLE, "params": params }));
-        out.to_clients.extend(self.clients.iter().map(|client| (*client, told.clone())));
+        let notice = encoded(&json!({ "method": UNREADABLE, "params": params }));
+        out.to_clients.extend(self.clients.iter().map(|client| (*client, notice.clone())));
         out.unreadable.push(error);
     }
 
     fn notification(&mut self, method: &str, params: &str, bytes: &[u8], out: &mut Routed) {
-        let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+        let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
         let of_thread = about.thread.as_ref().map(|thread| &*thread.id);
         let Some(thread_id) = about.thread_id.as_deref().or(of_thread) else {
             // About the server itself, so for everybody.
-            return self.clients.iter().for_each(|client| out.to_clients.push((*client, with_end(bytes))));
+            return self.clients.iter().for_each(|client| out.to_clients.push((*client, with_newline(bytes))));
         };
         if method == "thread/name/updated"
             && self.named.remove(&(thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned()))
@@ -329,11 +329,11 @@ impl Router {
         }
         match self.owner_of(thread_id) {
             Owner::Client(client) => {
-                self.follow(method, thread_id, about.turn.as_ref());
+                self.track_turn(method, thread_id, about.turn.as_ref());
                 if method.starts_with("item/") {
-                    self.hear_of_children(thread_id, client, params);
+                    self.note_children(thread_id, client, params);
                 }
-                out.to_clients.push((client, with_end(bytes)));
+                out.to_clients.push((client, with_newline(bytes)));
             }
             Owner::Unknown => self.hold(thread_id, bytes, out),
             Owner::Forgotten => {}
@@ -341,7 +341,7 @@ impl Router {
     }
 
     /// Remembers what runs, so that it can be stopped when its client leaves.
-    fn follow(&mut self, method: &str, thread_id: &str, turn: Option<&TurnNamed<'_>>) {
+    fn track_turn(&mut self, method: &str, thread_id: &str, turn: Option<&TurnInfo<'_>>) {
         match (method, self.threads.get_mut(thread_id)) {
             ("turn/started", Some(thread)) => thread.turn = turn.map(|turn| turn.id.to_string()),
             ("turn/completed", Some(thread)) => {
@@ -355,15 +355,15 @@ impl Router {
 
     fn answered(&mut self, call: Call, result: Result<&str, Error>, out: &mut Routed) {
         match call {
-            Call::Hello => {
-                let Hello::Said { waiting } = std::mem::take(&mut self.hello) else { return };
+            Call::Handshake => {
+                let Handshake::Pending { waiting } = std::mem::take(&mut self.handshake) else { return };
                 match result {
                     Ok(result) => {
                         out.to_server.extend(encoded(&json!({ "method": "initialized" })));
                         for (client, id) in &waiting {
                             out.to_clients.push((*client, answer(id, result)));
                         }
-                        self.hello = Hello::Answered(result.to_owned());
+                        self.handshake = Handshake::Done(result.to_owned());
                     }
                     Err(error) => {
                         for (client, id) in waiting {
@@ -382,35 +382,35 @@ impl Router {
                 }
                 self.client_answered(client, on_response, result.ok(), out);
             }
-            Call::Orphan { thread_id, cwd } => {
+            Call::OrphanedTurn { thread_id, cwd } => {
                 let turn = result.ok().and_then(turn_in);
                 // If somebody goes on with the thread, the turn is theirs.
                 if turn.is_some() && !self.threads.contains_key(&thread_id) {
                     self.stop(&thread_id, turn.as_deref(), cwd, out);
                 }
             }
-            Call::Parent { thread_id } => match result {
+            Call::ReadParent { thread_id } => match result {
                 Ok(result) => self.parent_known(&thread_id, parent_of(result).as_deref(), out),
                 Err(_) => self.parent_refused(&thread_id, out),
             },
-            Call::Cleaning { cwd } => self.desert(cwd, out),
-            Call::Nobody => {}
+            Call::EndCommands { cwd } => self.report_idle_dir(cwd, out),
+            Call::Ignore => {}
         }
     }
 }
 
 fn turn_in(result: &str) -> Option<String> {
-    let about: About<'_> = serde_json::from_str(result).ok()?;
+    let about: Params<'_> = serde_json::from_str(result).ok()?;
     about.turn.map(|turn| turn.id.into_owned()).filter(|id| !id.is_empty())
 }
 
 fn parent_of(result: &str) -> Option<String> {
-    let about: About<'_> = serde_json::from_str(result).ok()?;
+    let about: Params<'_> = serde_json::from_str(result).ok()?;
     about.thread.and_then(|thread| thread.parent_thread_id).map(Cow::into_owned)
 }
 
 /// The call that a line answers of which only the beginning is known.
-fn answered_in(head: &[u8]) -> Option<i64> {
+fn response_id_in(head: &[u8]) -> Option<i64> {
     let head = String::from_utf8_lossy(head);
     let id =
         head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"id\"")?.trim_start().strip_prefix(':')?;
@@ -426,7 +426,7 @@ fn encoded(line: &Value) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-fn with_end(line: &[u8]) -> Vec<u8> {
+fn with_newline(line: &[u8]) -> Vec<u8> {
     let mut whole = line.to_vec();
     whole.push(b'\n');
     whole

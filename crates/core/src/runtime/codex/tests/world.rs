@@ -281,7 +281,7 @@ impl World {
 
     fn server_dies(&mut self) {
         let mut routed = Routed::default();
-        self.router.server_gone("it crashed", &mut routed);
+        self.router.server_closed("it crashed", &mut routed);
         self.server.die();
         // What was on its way to the old one never arrives.
         self.take(Routed { to_server: Vec::new(), ..routed });
