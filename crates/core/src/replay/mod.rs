@@ -139,7 +139,7 @@ impl<'a> Player<'a> {
             Act::Send(message) => self.command(Command::Send { message, when: When::Steer }),
             Act::Stop => self.command(Command::Stop { turn_id: None, then: AfterStop::Continue }),
             Act::Answer { key, answer } => {
-                if let Some(ask_id) = self.machine.ask_called(&key) {
+                if let Some(ask_id) = self.machine.ask_by_key(&key) {
                     self.command(Command::Answer { ask_id, answer });
                 }
             }

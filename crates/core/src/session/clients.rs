@@ -33,15 +33,15 @@ impl Machine {
             }
             self.emit(at, out, StateDelta { patch, by });
             if matches!(self.agent, Agent::Ready { .. }) {
-                self.tell_state(out);
+                self.send_shared_state(out);
             }
         }
         Ok(Reply::State { state: after, seq: self.state.shared_at })
     }
 
     pub(super) fn call_back(&mut self, callback: Callback, by: String, at: Timestamp, out: &mut Output) -> Verdict {
-        self.must_be_open()?;
-        self.must_be_agreed()?;
+        self.require_open()?;
+        self.require_consent()?;
         let Callback { component_id, action, payload } = callback.clone();
         if !self.state.components.contains(&component_id) {
             return Err(Refusal::ComponentNotFound(component_id));
@@ -117,14 +117,14 @@ impl Machine {
     }
 
     /// Tells an agent that has just come what it must know before its first turn.
-    pub(super) fn tell_news(&mut self, out: &mut Output) {
+    pub(super) fn send_pending_updates(&mut self, out: &mut Output) {
         if !self.state.shared.is_null() {
-            self.tell_state(out);
+            self.send_shared_state(out);
         }
         self.pending_callbacks.drain(..).for_each(|callback| out.order(Order::Callback(callback)));
     }
 
-    fn tell_state(&self, out: &mut Output) {
+    fn send_shared_state(&self, out: &mut Output) {
         if self.setup.capabilities.state {
             out.order(Order::State { state: self.state.shared.clone() });
         }

@@ -9,12 +9,12 @@ mod commands;
 mod ending;
 mod import;
 mod machine;
-mod noise;
 mod open;
 mod queue;
 mod state;
 mod stored;
 mod turn;
+mod unparsed_limiter;
 
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;

@@ -45,7 +45,7 @@ impl Machine {
         let mut queue = self.state.queue_items();
         let found = queue.iter_mut().find(|item| item.message_id == *message_id);
         if let Some(item) = found.filter(|item| item.held.is_some_and(|why| why != Hold::Stopped))
-            && self.must_be_open().is_ok()
+            && self.require_open().is_ok()
         {
             item.held = None;
             self.replace_queue(queue, at, out);
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     pub(super) fn go_on(&mut self, at: Timestamp, out: &mut Output) -> Verdict {
-        self.must_be_open()?;
+        self.require_open()?;
         let mut queue = self.state.queue_items();
         for item in &mut queue {
             item.held = None;

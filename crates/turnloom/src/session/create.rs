@@ -261,7 +261,7 @@ fn copy(
     let mut state = State::default();
     fold(&mut state, parent, &facts)?;
     // It may have grown since, but not shrunk.
-    reaches(&state, parent, head.max(state.head))?;
+    check_end(&state, parent, head.max(state.head))?;
     let fork_point = state.fork_point(at_turn).ok_or_else(|| {
         Error::Invalid("\"at_turn\" must name a turn of this session that has ended and was not rolled back".to_owned())
     })?;
@@ -279,7 +279,7 @@ pub(crate) fn fold(state: &mut State, id: &SessionId, records: &[Record]) -> Res
     for record in records {
         let expected = state.head.next();
         if record.seq != expected {
-            return Err(lost(id, expected));
+            return Err(missing_event(id, expected));
         }
         let envelope = record.decode().map_err(|error| unreadable(id, record, &error))?;
         if record.is_unreadable() {
@@ -295,17 +295,17 @@ pub(crate) fn fold(state: &mut State, id: &SessionId, records: &[Record]) -> Res
 }
 
 /// Makes sure that a log that was folded ends where it should.
-pub(super) fn reaches(state: &State, id: &SessionId, head: Seq) -> Result<(), Error> {
+pub(super) fn check_end(state: &State, id: &SessionId, head: Seq) -> Result<(), Error> {
     match state.head.cmp(&head) {
         Ordering::Equal => Ok(()),
-        Ordering::Less => Err(lost(id, state.head.next())),
+        Ordering::Less => Err(missing_event(id, state.head.next())),
         Ordering::Greater => {
             Err(Error::Damaged { id: id.clone(), why: format!("it should end with event {head}, and goes on") })
         }
     }
 }
 
-fn lost(id: &SessionId, seq: Seq) -> Error {
+fn missing_event(id: &SessionId, seq: Seq) -> Error {
     Error::Damaged { id: id.clone(), why: format!("event {seq} is missing") }
 }
 

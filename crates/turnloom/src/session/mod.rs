@@ -6,8 +6,8 @@ mod adopt;
 mod clock;
 mod create;
 mod import;
-mod kept;
 mod mirror;
+mod output_files;
 mod slash_commands;
 mod state;
 mod wire;
@@ -36,16 +36,16 @@ use crate::runtime::{LaunchContext, MirrorUpdate, Runtimes};
 use crate::sync::Locked;
 
 /// Wishes that may lie before one session. Whoever comes while there is no room waits outside, in order.
-const MAX_WAITING_WISHES: usize = 64;
+const MAX_WAITING_COMMANDS: usize = 64;
 
 /// How long they wait there: a crowd that comes back after a cut is served, a session that does not get on says so.
-const PATIENCE: Duration = Duration::from_secs(10);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of the daemon waits after agents should have ended: for what is being copied or read from a file, say.
-const SHUT_DOWN: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Sessions that go to rest before freed memory is given back, while others are awake.
-const DEPARTURES_PER_TIDYING: usize = 256;
+const EXITS_PER_CLEANUP: usize = 256;
 
 /// Why something could not be done with a session.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -93,8 +93,8 @@ struct Inner {
     slash_commands: slash_commands::SlashCommands,
     mirrors: mirror::Mirrors,
     taps: wire::Taps,
-    /// How many have gone to rest; see [`Sessions::left`].
-    departures: AtomicUsize,
+    /// How many have gone to rest; see [`Sessions::actor_exited`].
+    exits: AtomicUsize,
     tracker: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -129,7 +129,7 @@ impl Sessions {
             slash_commands: slash_commands::SlashCommands::default(),
             mirrors: mirror::Mirrors::default(),
             taps: wire::Taps::default(),
-            departures: AtomicUsize::new(0),
+            exits: AtomicUsize::new(0),
             tracker: TaskTracker::new(),
             shutdown: CancellationToken::new(),
         }))
@@ -169,19 +169,19 @@ impl Sessions {
     /// Carries out or refuses a command, waking the session if it rests. When this returns, the facts are durable.
     pub async fn execute(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
         let update = MirrorUpdate::of(&command.command);
-        let reply = self.grant(id, command).await?;
+        let reply = self.send_to_actor(id, command).await?;
         if let Some(update) = update {
             self.mirror(id, update);
         }
         Ok(reply)
     }
 
-    async fn grant(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
+    async fn send_to_actor(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
         let mut command = command;
         loop {
             let actor = self.wake(id).await?;
             let (answer, outcome) = oneshot::channel();
-            match actor.send_timeout(Request { command, answer }, PATIENCE).await {
+            match actor.send_timeout(Request { command, answer }, QUEUE_TIMEOUT).await {
                 Ok(()) => {}
                 Err(SendTimeoutError::Timeout(_)) => return Err(Error::Overloaded),
                 Err(SendTimeoutError::Closed(request)) => {
@@ -202,7 +202,7 @@ impl Sessions {
 
     /// Removes a session, its facts and its blobs, once it has come to rest.
     pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
-        match self.grant(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
+        match self.send_to_actor(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
             // What cannot be woken is at rest.
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) => return Err(error),
@@ -237,7 +237,7 @@ impl Sessions {
         self.0.tracker.close();
         let config = &self.0.config;
         let stopping = Duration::from_secs(u64::from(config.interrupt_seconds) + u64::from(config.terminate_seconds));
-        if tokio::time::timeout(stopping + SHUT_DOWN, self.0.tracker.wait()).await.is_err() {
+        if tokio::time::timeout(stopping + SHUTDOWN_TIMEOUT, self.0.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.0.tracker.len(), "the daemon ends in the middle of something");
         }
         self.0.context.closing.cancel();
@@ -258,7 +258,7 @@ impl Sessions {
         if let Some(actor) = awake.get(id) {
             return Ok(actor.clone());
         }
-        let (sender, requests) = mpsc::channel(MAX_WAITING_WISHES);
+        let (sender, requests) = mpsc::channel(MAX_WAITING_COMMANDS);
         awake.insert(id.clone(), sender.clone());
         let actor = actor::Actor::new(self.clone(), row, requests);
         self.0.tracker.spawn(actor.run());
@@ -298,14 +298,14 @@ impl Sessions {
     }
 
     /// Takes an actor that goes to rest off the list. After the last of them, and now and then before, its memory is given back.
-    fn left(&self, id: &SessionId) {
+    fn actor_exited(&self, id: &SessionId) {
         let none_awake = {
             let mut awake = self.lock();
             awake.remove(id);
             awake.is_empty()
         };
-        let departures = self.0.departures.fetch_add(1, Ordering::Relaxed) + 1;
-        if none_awake || departures.is_multiple_of(DEPARTURES_PER_TIDYING) {
+        let exits = self.0.exits.fetch_add(1, Ordering::Relaxed) + 1;
+        if none_awake || exits.is_multiple_of(EXITS_PER_CLEANUP) {
             self.0.tracker.spawn_blocking(crate::memory::give_back);
         }
     }

@@ -15,17 +15,17 @@ use crate::session::{Effect, Input};
 
 /// How willing this one is to end when told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Temper {
+enum StopBehavior {
     Obedient,
     /// Ends only by a signal.
-    Deaf,
+    NeedsTerminate,
     /// Ends only by force.
-    Stubborn,
+    NeedsKill,
 }
 
 #[derive(Debug)]
 pub(super) struct FakeAgent {
-    temper: Temper,
+    stop_behavior: StopBehavior,
     started: bool,
     ready: bool,
     in_turn: bool,
@@ -40,7 +40,12 @@ pub(super) struct FakeAgent {
 impl FakeAgent {
     pub(super) fn new(dice: &mut Dice) -> Self {
         Self {
-            temper: dice.pick([Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn]),
+            stop_behavior: dice.pick([
+                StopBehavior::Obedient,
+                StopBehavior::Obedient,
+                StopBehavior::NeedsTerminate,
+                StopBehavior::NeedsKill,
+            ]),
             started: false,
             ready: false,
             in_turn: false,
@@ -56,17 +61,17 @@ impl FakeAgent {
     pub(super) fn receive(&mut self, effect: Effect, dice: &mut Dice) {
         match effect {
             Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
-            Effect::Terminate => self.ending |= self.temper != Temper::Stubborn,
+            Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
             Effect::Reply { .. } => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => self.in_turn = true,
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
                 Order::Steer { message, .. } => self.steers.push(message.message_id),
-                Order::Interrupt => self.in_turn &= self.temper != Temper::Obedient,
+                Order::Interrupt => self.in_turn &= self.stop_behavior != StopBehavior::Obedient,
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
                 Order::Rollback(_) => self.rollback = true,
-                Order::Close => self.ending |= self.temper == Temper::Obedient,
+                Order::Close => self.ending |= self.stop_behavior == StopBehavior::Obedient,
                 Order::SetModel { .. }
                 | Order::SetMode { .. }
                 | Order::StopBackground { .. }

@@ -359,7 +359,7 @@ impl World {
             let id = session.machine.session_id();
             let violations = laws::check(&session.log, Ending::AtRest);
             broken.extend(violations.iter().map(|violation| format!("{id}: {violation}")));
-            if !session.machine.can_leave() {
+            if !session.machine.can_unload() {
                 broken.push(format!("{id} never came to rest: {:?}", session.machine));
             }
             if !session.waiting.is_empty() {
