@@ -1,5 +1,5 @@
-//! The interface every kind of agent is driven through. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. Finding the program,
-//! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
+//! The interface to every kind of agent. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. The `turnloom` crate finds the program,
+//! starts it and moves the bytes. Protocols know events; they know neither the laws of turns nor views.
 
 pub mod claude;
 pub mod codex;
@@ -165,7 +165,7 @@ pub struct RollbackOrder {
     pub files: Files,
 }
 
-/// An agent that is there.
+/// What an agent reports when its handshake is done.
 #[derive(Debug, Clone, Default)]
 pub struct Ready {
     pub provider_session_id: Option<String>,
@@ -201,7 +201,7 @@ pub enum Report {
         subagent_id: Option<SubagentId>,
         event: Event,
     },
-    /// A fact whose output the agent has cut or not said, and the file in which it keeps it. Whoever can reads that file, while it is there.
+    /// A fact whose output is cut or missing, and the file in which the agent keeps the whole output. The session reads that file while it exists.
     FactWithOutputFile {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,

@@ -1,5 +1,5 @@
-//! What of an agent may be changed while its session lives, and which values make sense there. A word that is not known must not be taken: who
-//! meant to narrow what an agent may do would believe that it was done.
+//! Which settings of an agent may change while its session lives, and which values are valid. An unknown value is refused: otherwise a person who
+//! meant to restrict an agent would believe that it was restricted.
 
 use schemars::JsonSchema;
 use serde::Serialize;

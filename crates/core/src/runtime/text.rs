@@ -1,4 +1,4 @@
-//! Text that is streamed first and then said again whole. The whole is the authority; the log must hold it once.
+//! Text that is streamed first and then repeated as a whole. The whole text is authoritative; the log must hold it once.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! What the session makes of what its agent says and does. An agent is not trusted to keep the laws: what would break one is kept in the log as
-//! unparsed, and the session goes on.
+//! How the session handles the reports of its agent. An agent is not trusted to keep the laws: a report that would break one is logged as unparsed,
+//! and the session goes on.
 
 use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step};
 use super::open::{Scope, unanswered};

@@ -1,5 +1,5 @@
-//! What clients write besides messages and answers: the shared state, what is done in components, and the tools they run. All are facts first;
-//! the agent hears of them where it can.
+//! What clients write besides messages and answers: the shared state, actions in components, and results of the tools they run. Each is first a fact
+//! in the log; the agent is told where it supports that.
 
 use serde_json::{Map, Value};
 
@@ -116,7 +116,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Tells an agent that has just come what it must know before its first turn.
+    /// Sends a new agent what it must know before its first turn.
     pub(super) fn send_pending_updates(&mut self, out: &mut Output) {
         if !self.state.shared.is_null() {
             self.send_shared_state(out);

@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 /// The smallest piece that text is cut into: one character always fits.
 const MIN_PIECE_BYTES: usize = 4;
 
-/// Names whoever waits for a reply; chosen by the shell.
+/// Identifies the client that waits for a reply; chosen by the shell.
 pub type ReplyTo = u64;
 
 /// What a machine is made of, besides its log.
@@ -165,7 +165,7 @@ pub(super) enum Agent {
     },
 }
 
-/// How hard the agent has been pressed to end.
+/// How far the escalation to end the agent has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Asked,

@@ -1,4 +1,4 @@
-//! What is open in a session: tools, blocks, asks, sub-agents, background work. Whoever ends a turn closes what the turn opened; this knows what
+//! What is open in a session: tools, blocks, asks, sub-agents, background work. The end of a turn closes what the turn opened; this module knows what
 //! that is and which facts close it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +12,10 @@ use crate::event::{
 use crate::id::{AskId, BackgroundId, BlockId, SubagentId, ToolUseId};
 use crate::summary::{AskKind, AskRequest, PendingAsk};
 
-/// How many sub-agents may stand inside each other: an agent may name anything as a parent, also itself. Whoever is deeper belongs to the turn.
+/// How deep sub-agents may be nested. An agent may name anything as a parent, even itself. A deeper sub-agent belongs to the turn.
 const MAX_SUBAGENT_DEPTH: usize = 64;
 
-/// Who opened something: the agent itself, or one of its sub-agents.
+/// The owner of something open: the agent itself, or one of its sub-agents.
 pub(super) type Owner = Option<SubagentId>;
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,4 @@
-//! The messages that wait: in which order, what they say, and which of them are held until somebody lets them go on. Not here: when the next one
-//! gets its turn (`turn`).
+//! The queued messages: their order, their content, and which of them are held. When the next one gets its turn is decided in `turn`.
 
 use super::machine::{Machine, Output};
 use super::state::Queued;
@@ -40,7 +39,7 @@ impl Machine {
         self.replace_queue(queue, at, out);
     }
 
-    /// Whoever sends a message again still waits for it, so it goes on; but not against somebody who stopped the session.
+    /// A client that sends a message again still waits for it, so the message is released, unless somebody stopped the session.
     pub(super) fn sent_again(&mut self, message_id: &MessageId, at: Timestamp, out: &mut Output) {
         let mut queue = self.state.queue_items();
         let found = queue.iter_mut().find(|item| item.message_id == *message_id);

@@ -1,5 +1,5 @@
-//! How much of what an agent says and nobody understands goes into the log. The first lines tell what is wrong; of a program that prints garbage
-//! without end the rest is counted, so that the log does not grow with it.
+//! Limits how many unparsed lines of an agent go into the log. The first lines show what is wrong. Of a program that prints garbage without end, the
+//! rest is only counted, so that the log does not grow with it.
 
 use crate::event::AgentUnparsed;
 use crate::time::Timestamp;
@@ -20,7 +20,7 @@ pub(super) fn shorten(unparsed: &mut AgentUnparsed) {
     }
 }
 
-/// What was said and not understood, lately.
+/// A token bucket for unparsed lines, and the count of those that were left out.
 #[derive(Debug)]
 pub(super) struct UnparsedLimiter {
     room: u32,

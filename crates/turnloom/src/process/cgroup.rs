@@ -63,7 +63,7 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Whoever writes `0` into this file joins the group.
+    /// The file that a process writes `0` into to join the group.
     pub(super) fn join_file(&self) -> io::Result<File> {
         File::options().write(true).open(self.folder.join("cgroup.procs"))
     }

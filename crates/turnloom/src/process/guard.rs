@@ -1,4 +1,4 @@
-//! The last one out.
+//! The guard: a process that cleans up after the daemon.
 //!
 //! A small process beside the daemon that outlives it, however it ends, and ends what its agents had started. The kernel ends the agents
 //! themselves. The rest is found by their control group, their process groups and the cookies in their environment. The guard holds one end
@@ -78,7 +78,7 @@ struct CleanupList {
     groups: HashSet<Pid>,
 }
 
-/// Hears the daemon out. However the pipe ends, the daemon is gone.
+/// Reads messages until the pipe ends. However it ends, the daemon is gone.
 fn read_messages(mut daemon: impl io::BufRead) -> CleanupList {
     let mut cleanup = CleanupList::default();
     let mut message = Vec::new();

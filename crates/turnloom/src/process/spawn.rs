@@ -34,7 +34,7 @@ use super::sweep::Sweeper;
 use super::{Agent, Containment, ControlGroups, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE};
 use crate::descriptors;
 
-/// A start takes some milliseconds; whoever comes when this many wait may wait for a place too.
+/// A start takes some milliseconds. When this many requests wait, further callers wait for a free place.
 const QUEUE: usize = 64;
 
 /// Starts programs. A cheap handle; the thread behind it ends when the last handle and the last program are gone.
@@ -265,14 +265,14 @@ struct Guard {
     program: PathBuf,
     /// Its stdin is the pipe whose end tells it that the daemon is gone.
     running: Option<Child>,
-    /// By how many.
+    /// How many watchers each folder has.
     watched: HashMap<PathBuf, usize>,
     /// Of agents that run. An agent tells the guard itself; this is for a guard that replaces another.
     groups: HashSet<Pid>,
 }
 
 impl Guard {
-    /// There is one that lives, and this is the file that leads to it.
+    /// Starts the guard if it is not running, and returns the pipe to it.
     fn ensure(&mut self, instance: &Instance) -> Result<RawFd, Error> {
         if !matches!(self.running.as_mut().map(Child::try_wait), Some(Ok(None))) {
             let started = guard_command(&self.program, instance).spawn();
@@ -316,7 +316,7 @@ impl Guard {
         }
     }
 
-    /// One that is not there is told when it starts. It reads at once, so nobody waits here.
+    /// A guard that is not running gets the message when it starts. It reads at once, so this does not block.
     fn send(&mut self, message: Message<'_>) {
         self.write(&message.encode());
     }

@@ -1,5 +1,5 @@
-//! The one task that owns a session: it alone appends to its log and alone speaks with its agent. It decides nothing; it moves inputs into the
-//! machine, facts into the log, and effects into the world, in that order.
+//! The one task that owns a session: only it appends to the session's log and speaks with the agent. It decides nothing. It passes inputs to the
+//! machine, appends the facts to the log, then carries out the effects, in that order.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::process::{self, Line};
 use crate::roles;
 use crate::runtime::{Running, describe};
 
-/// Wishes handled before the next append. They share its sync; more would make the first of them wait.
+/// How many commands are handled before the next append. They share its sync; more would make the first of them wait.
 const COMMANDS_PER_APPEND: usize = 32;
 
 pub(super) struct Actor {
@@ -38,7 +38,7 @@ impl Actor {
         let failure = match Session::load(sessions.clone(), row).await {
             Ok(mut session) => {
                 let failure = session.serve(&mut requests).await.err();
-                // Whoever wakes the session next must find its old agent gone.
+                // The next actor of this session must find the old agent gone.
                 if let Some(agent) = session.agent.take() {
                     agent.process.handle.kill();
                     agent.process.handle.wait().await;
@@ -54,7 +54,7 @@ impl Actor {
             sessions.note_damage(error);
             tracing::error!(session = %id, %error, "the session cannot go on");
         }
-        // Off the list first: whoever knocks from here on wakes a new actor. Who knocked before is sent there.
+        // Remove the actor from the list first: later commands wake a new actor. Commands that are already queued are sent there below.
         sessions.actor_exited(&id);
         requests.close();
         while let Some(Request { command, answer }) = requests.recv().await {
@@ -164,7 +164,7 @@ impl Session {
                     self.receive_lines(lines.drain(..), at, &mut out).await;
                 }
                 WakeReason::Written(Ok(())) => {}
-                // Its exit says why, and it is on its way.
+                // The agent is exiting; its exit says why.
                 WakeReason::Written(Err(error)) => {
                     tracing::debug!(session = %self.id, %error, "the agent's input is broken");
                     if let Some(agent) = &mut self.agent {
@@ -233,7 +233,7 @@ impl Session {
                 }
             }
         }
-        // Whoever wants to stop the agent waits for all of these.
+        // A stop request waits until all of these are read, so they share one deadline.
         let deadline = tokio::time::Instant::now() + output_files::READ_TIMEOUT;
         for report in protocol_output.reports {
             let report =

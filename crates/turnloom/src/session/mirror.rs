@@ -1,6 +1,6 @@
-//! What happens to a session also happens to the conversation that its agent has stored, where the agent has a list of its own: a new name, being put
-//! away, being taken out again. The session is the truth, so nobody waits for the agent to follow, except the agent itself when it is started
-//! again; whether it has followed is told in the daemon's log only.
+//! Mirrors changes of a session to the conversation that its agent has stored, where the agent has a list of its own: renamed, archived, unarchived.
+//! The session is authoritative, so nobody waits for the agent to follow, except a new agent process of the same session. Failures are only reported
+//! in the daemon's log.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
@@ -16,7 +16,7 @@ use super::{Error, Sessions};
 use crate::runtime::MirrorUpdate;
 use crate::sync::Locked;
 
-/// How long it is waited for an agent that is still working, and for one that is told.
+/// How long to wait for one update to reach the agent.
 const PUSH_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl MirrorUpdate {

@@ -1,5 +1,5 @@
-//! The sessions of this daemon: one actor for each that is awake, none for those that rest. Whoever wants something of a session asks here; whoever
-//! wants to read one asks the log.
+//! The sessions of this daemon. Each session that is awake has one actor; a session at rest has none. Commands to a session go through here; reading
+//! a session goes through the log.
 
 mod actor;
 mod adopt;
@@ -35,16 +35,17 @@ use crate::metrics::Metrics;
 use crate::runtime::{LaunchContext, MirrorUpdate, Runtimes};
 use crate::sync::Locked;
 
-/// Wishes that may lie before one session. Whoever comes while there is no room waits outside, in order.
+/// How many commands may wait in one session's queue. When it is full, callers wait for a free place, in order.
 const MAX_WAITING_COMMANDS: usize = 64;
 
-/// How long they wait there: a crowd that comes back after a cut is served, a session that does not get on says so.
+/// How long a caller waits for a place in the queue: long enough for many clients that reconnect at once, short enough to report a session that is
+/// stuck.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of the daemon waits after agents should have ended: for what is being copied or read from a file, say.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Sessions that go to rest before freed memory is given back, while others are awake.
+/// How many sessions go to rest before freed memory is returned to the system, while others are awake.
 const EXITS_PER_CLEANUP: usize = 256;
 
 /// Why something could not be done with a session.
@@ -185,7 +186,7 @@ impl Sessions {
                 Ok(()) => {}
                 Err(SendTimeoutError::Timeout(_)) => return Err(Error::Overloaded),
                 Err(SendTimeoutError::Closed(request)) => {
-                    // It left between our look and our knock.
+                    // The actor exited between lookup and send; retry.
                     command = request.command;
                     self.forget(id, &actor);
                     continue;

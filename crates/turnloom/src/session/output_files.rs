@@ -1,5 +1,5 @@
-//! Output that an agent has cut and keeps whole in a file: read while that file is there, up to a bound, so that the log has it when the agent has
-//! long cleaned up.
+//! Reads output that an agent has cut and keeps whole in a file. It is read while the file exists, up to a limit, so that the log still has it when
+//! the agent has deleted the file.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,8 +13,8 @@ use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
 
 use crate::plain;
 
-/// A file of a disk that is there is read in much less; whoever waits for this session must not wait for a broken one. All that is said at once has
-/// this long together.
+/// A file on a working disk is read in much less time; a broken disk must not block the session for longer. All files that are reported together
+/// share this time.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// An agent writes what it has said within a fraction of this.
 const ENTRY_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,5 +1,5 @@
-//! What each agent understood after a slash when it was last heard of, so that a session that has not begun can offer it. It is kept in memory; after
-//! a start it is looked up in the newest sessions.
+//! The slash commands that each runtime's agent last reported, so that a session that has not started yet can offer them. They are kept in memory;
+//! after a restart they are looked up in the newest sessions.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! What a session and its agent write to each other, for whoever records it. A tap stands beside the conversation: it is there before the agent
-//! is, it never makes a session wait, and it ends with an error rather than lose a line. What the lines mean is not known here.
+//! Taps that record what a session and its agent write to each other. A tap exists before the agent does, never makes a session wait, and ends with
+//! an error rather than lose a line. It does not know what the lines mean.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ pub enum Until {
 #[error("the listener fell behind, so the recording ends here")]
 pub struct FellBehind;
 
-/// All taps of a daemon. There are none almost always, and then they cost one look at a number.
+/// All taps of a daemon. Usually there are none; then the cost is one atomic read.
 #[derive(Debug, Default)]
 pub(super) struct Taps {
     open: AtomicUsize,

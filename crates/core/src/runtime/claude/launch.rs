@@ -51,7 +51,7 @@ pub struct Options {
     pub new_conversation: String,
     /// The program no longer has the conversation; why, in words for a person.
     pub conversation_missing: Option<String>,
-    /// It has the conversation, but not its end; why, in words for a person.
+    /// The program has the conversation, but its end is missing; why, in words for a person.
     pub end_missing: Option<String>,
     /// What the project's folders above the working directory say to agents.
     pub instructions: Option<String>,
@@ -79,7 +79,7 @@ pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
     let given = opening.params.get("permission_mode").and_then(Value::as_str);
     let wanted = wanted.filter(|mode| !BUILD_MODES.contains(mode)).or(given).unwrap_or("default");
     match wanted {
-        // Whoever wrote it down: a session that may not skip permissions does not.
+        // A session that may not skip permissions does not, wherever the mode was set.
         "bypass" | "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
         "bypass" => "bypassPermissions",
         building if BUILD_MODES.contains(&building) => "default",

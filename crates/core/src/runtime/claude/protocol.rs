@@ -1,4 +1,4 @@
-//! The conversation as a whole: the handshake, orders to lines, and which line goes where.
+//! The conversation as a whole: the handshake, orders written as lines, and the dispatch of each line.
 
 mod notices;
 
@@ -294,7 +294,7 @@ impl ClaudeProtocol {
             },
             "elicitation" => match Elicitation::deserialize(request) {
                 Ok(ask) => {
-                    // Who asks is not said; it is known where one call of this server waits.
+                    // The request does not name the sub-agent; it is known if exactly one call of this server waits.
                     let owner = ask.mcp_server_name.as_deref().and_then(|server| self.tools.owner_at_server(server));
                     return self.asks.elicitation(id, ask, owner, out);
                 }

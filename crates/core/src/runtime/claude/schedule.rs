@@ -1,5 +1,5 @@
-//! When the agent wakes itself: at a time it has set, once or over and over. Nothing runs until then, but an agent that was ended would not wake,
-//! so in the log this is work in the background.
+//! When the agent wakes itself up: at a time that it has set, once or repeatedly. Nothing runs until then, but an agent that was ended would not wake
+//! up, so the log shows this as background work.
 //!
 //! What is due waits for the turn that runs. Then the program says that it begins with it, and of a wake-up which one it is. An older program
 //! says nothing, so there a turn that nothing else explains is taken for it.

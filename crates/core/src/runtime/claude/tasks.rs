@@ -196,7 +196,7 @@ impl Tasks {
         });
     }
 
-    /// All that runs in the background, as the program sees it: whatever else was there has ended without a word.
+    /// The program's list of everything that runs in the background. What is not on it has ended without notice.
     pub(super) fn sync_background(&mut self, list: &System, out: &mut Output) {
         let Some(tasks) = list.rest.get("tasks").and_then(Value::as_array) else { return };
         let runs = |id: &str| tasks.iter().any(|task| task.get("task_id").and_then(Value::as_str) == Some(id));

@@ -48,7 +48,7 @@ pub(super) struct CallContext<'a> {
     pub(super) conversation: &'a str,
 }
 
-/// What a result may leave behind when its turn is over.
+/// What may outlive the turn of a call: tasks in the background and scheduled wake-ups.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundState {
     pub(super) tasks: Tasks,
@@ -87,12 +87,12 @@ impl Tools {
         self.calls.insert(id.to_owned(), Call { tool: tool.to_owned(), input, owner });
     }
 
-    /// Who made this call. Nothing, when it is not known.
+    /// The sub-agent that made this call; `None` if it is not known.
     pub(super) fn owner(&self, id: &str) -> Option<SubagentId> {
         self.calls.get(id).and_then(|call| call.owner.clone())
     }
 
-    /// Who waits for a tool of this server. Nothing, when several do.
+    /// The sub-agent that waits for a tool of this server; `None` if several do.
     pub(super) fn owner_at_server(&self, server: &str) -> Option<SubagentId> {
         let prefix = format!("mcp__{server}__");
         let mut waiting = self.calls.values().filter(|call| call.tool.starts_with(&prefix));

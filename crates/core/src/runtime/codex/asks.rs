@@ -1,5 +1,5 @@
-//! Whatever waits for a person. Each is a request of the server that stays open until it is answered or withdrawn; a request that is not understood
-//! is refused at once, or the turn would hang.
+//! Requests of the server that a person has to answer. Each stays open until it is answered or withdrawn. A request that is not understood is refused
+//! at once, otherwise the turn would hang.
 
 use std::collections::BTreeMap;
 

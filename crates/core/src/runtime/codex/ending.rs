@@ -1,4 +1,4 @@
-//! How turns end: what they leave open is closed, what they leave running is told of.
+//! How turns end: open items are closed, and running commands are reported as background work.
 
 use std::collections::BTreeSet;
 

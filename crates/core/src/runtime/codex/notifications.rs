@@ -1,4 +1,4 @@
-//! What the server tells: each notification, by name.
+//! Handles each notification of the server, by its method.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

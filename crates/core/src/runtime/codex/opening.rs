@@ -1,4 +1,4 @@
-//! How a conversation begins: hands are shaken, a thread is started, resumed or forked, and what came of it is verified.
+//! How a conversation begins: the handshake, then a thread is started, resumed or forked, and the result is verified.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
 /// The tool that this host serves, so that the model can ask a person in every mode.
 pub(super) const ASK_USER: &str = "ask_user";
 
-/// What comes in between, for nothing: too much, or about something that is not shown.
+/// Notifications that we opt out of: there are too many of them, or they are about something that is not shown.
 const OPT_OUT_METHODS: &[&str] = &[
     "account/rateLimits/updated",
     "thread/readState/changed",

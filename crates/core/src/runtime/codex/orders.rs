@@ -1,4 +1,4 @@
-//! What the session wants, as requests.
+//! Orders of the session, written as requests to the server.
 
 use serde_json::{Map, Value, json};
 
@@ -101,7 +101,7 @@ impl CodexProtocol {
         let Some(name) = turn.name().map(str::to_owned) else { return };
         let params = json!({ "threadId": thread_id, "turnId": name });
         self.call("turn/interrupt", params, Call::Interrupt { name }, out);
-        // Whoever stops the work does not want its helpers to go on with it.
+        // An interrupt also stops the sub-agents.
         for (thread_id, turn_id) in self.subagents.running() {
             let params = json!({ "threadId": thread_id, "turnId": turn_id });
             self.call("turn/interrupt", params, Call::Ignore, out);

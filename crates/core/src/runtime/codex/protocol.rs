@@ -1,4 +1,4 @@
-//! The conversation as a whole: which line goes where.
+//! The conversation as a whole: dispatches each line to the code that handles it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,10 +18,10 @@ use crate::id::{MessageId, TurnId};
 use crate::runtime::jsonrpc::{self, Flavor, Incoming, Peer, Received};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, unparsed};
 
-/// How many lines may wait until the session knows that its agent is there.
+/// How many lines are held until the session knows that its agent is ready.
 const MAX_EARLY: usize = 1_024;
 
-/// What an answer is the answer to.
+/// The calls whose answers we wait for.
 #[derive(Debug)]
 pub(super) enum Call {
     Initialize,
@@ -70,7 +70,7 @@ pub(super) enum Call {
         thread_id: String,
         item_id: String,
     },
-    /// Whatever comes of it, nothing follows.
+    /// The answer is ignored.
     Ignore,
 }
 
@@ -293,7 +293,7 @@ impl CodexProtocol {
         self.thread.as_deref().is_none_or(|main| main == thread_id)
     }
 
-    /// Whether a line has to wait because the session does not know yet that its agent is there: of a turn that ran before it came.
+    /// Holds a line of a turn that ran before the session was ready; returns whether the line is held.
     fn hold_if_early(&mut self, line: Line<'_>) -> bool {
         let Line::Text(bytes) = line else { return false };
         let waits = !self.is_ready && self.early.len() < MAX_EARLY;
@@ -318,14 +318,14 @@ impl CodexProtocol {
         }
     }
 
-    /// The session knows; it hears what has waited for that.
+    /// The session is ready; handles the lines that were held until then.
     pub(super) fn replay_early_lines(&mut self, out: &mut Output) {
         for line in std::mem::take(&mut self.early) {
             self.line(Line::Text(&line), out);
         }
     }
 
-    /// Whether a line is about a thread that is not known yet, and has to wait.
+    /// Holds a line about an unknown thread; returns whether the line is held.
     fn hold_if_unknown(&mut self, about: &TargetIds, line: Line<'_>, out: &mut Output) -> bool {
         let (Some(thread_id), Line::Text(bytes)) = (&about.thread_id, line) else { return false };
         if self.is_main(thread_id) || self.subagents.knows(thread_id) {
@@ -342,7 +342,7 @@ impl CodexProtocol {
         true
     }
 
-    /// Takes a thread in and listens to what it had to say.
+    /// Adopts a thread as a sub-agent and handles its held lines.
     pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>, out: &mut Output) {
         for line in self.subagents.adopt(thread_id, name, parent) {
             self.line(Line::Text(&line), out);

@@ -1,4 +1,4 @@
-//! What a thread is told about itself: at its beginning all of it, later what has changed.
+//! The settings of a thread: all of them when it is opened, later only what has changed.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) struct Settings {
     /// What Codex's own settings say, with what the session changes of them.
     own: OwnSettings,
     changed: BTreeSet<&'static str>,
-    /// What a turn was asked to begin with, until it has begun.
+    /// Changes that were sent with a turn, until the turn has begun.
     sent_changes: BTreeSet<&'static str>,
 }
 
@@ -125,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// Where nobody can be asked to plan only, to read only is as much.
+    /// The sandbox. Plan mode without a sandbox setting means read-only.
     pub(super) fn sandbox(&self) -> Option<&str> {
         let plans = self.collaboration.as_deref() == Some("plan");
         self.sandbox.as_deref().or(plans.then_some("read-only"))
@@ -183,7 +183,7 @@ impl Settings {
         }
     }
 
-    /// Codex has said what its own settings are. What the session changes of them, by a profile or itself, counts before them.
+    /// Takes over Codex's own settings. What the session changes, through a profile or itself, overrides them.
     pub(super) fn set_own(&mut self, mut own: Map<String, Value>) {
         let config = self.fixed.get("config").and_then(Value::as_object);
         let changed = |name: &str| config?.get(name).filter(|value| !value.is_null());
@@ -234,7 +234,7 @@ impl Settings {
         Some(Map::from_iter([(name.to_owned(), value)]))
     }
 
-    /// Which parameters are not heard, and why.
+    /// A warning that names the parameters that have no effect, and why.
     pub(super) fn ignored_params(&self) -> Option<String> {
         let profile = self.permissions().filter(|_| self.adjusts_sandbox())?;
         Some(format!("`add_dirs` and `network_access` change nothing: Codex's permissions {profile} say all of it"))
@@ -313,12 +313,12 @@ impl Settings {
         params
     }
 
-    /// A turn was started with it: it holds from now on.
+    /// A turn was started with the changes; they are in force from now on.
     pub(super) fn confirm_changes(&mut self) {
         self.sent_changes.clear();
     }
 
-    /// The turn was refused: the next one has to say it again.
+    /// The turn was refused; the next one has to send the changes again.
     pub(super) fn restore_changes(&mut self) {
         self.changed.append(&mut self.sent_changes);
     }

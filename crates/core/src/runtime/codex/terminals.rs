@@ -1,5 +1,5 @@
-//! Commands that are open when their turn ends, and those that outlive it. Only Codex knows which of them run: a list that comes in pages. Whoever
-//! has left it out has ended, or was dropped with the script that called it.
+//! Commands that are still open when their turn ends, and commands that outlive their turn. Only Codex knows which of them run; it returns a list in
+//! pages. A command that is missing from the list has ended, or was dropped with the script that called it.
 
 use std::collections::BTreeSet;
 

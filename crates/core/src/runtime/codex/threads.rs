@@ -1,5 +1,5 @@
-//! Sub-agents. Each is a thread of its own that nobody announces: its first sign is a notification about an unknown thread. What such a stranger
-//! says is held back until it is known whose child it is. They may outlive the turn that started them, so in the log they are in the background.
+//! Sub-agents. Each is a thread of its own that is not announced: the first sign of it is a notification about an unknown thread. The lines of such
+//! an unclaimed thread are held until its parent is known. A sub-agent may outlive the turn that started it, so the log shows it as background work.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::event::{SubagentEnded, SubagentStarted, WorkStatus};
 use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::{Output, Report};
 
-/// What one stranger may say before it is believed to be a child of the conversation itself.
+/// How many lines of one unclaimed thread are held before it is taken for a child of the conversation itself.
 const MAX_HELD_LINES: usize = 256;
-/// How many there may be. Beyond that, they are taken in at once.
+/// How many unclaimed threads there may be. Further ones are adopted at once.
 const MAX_UNCLAIMED: usize = 64;
 
 #[derive(Debug, Default)]
@@ -30,17 +30,17 @@ struct Subagent {
     parent: Option<SubagentId>,
     /// It is at work, so the log knows it.
     open: bool,
-    /// How its own work has ended, while a helper of its own goes on. In the log, who ends takes its helpers along.
+    /// How its own work has ended, while one of its own sub-agents still runs. In the log, the end of a sub-agent ends its sub-agents too.
     ending: Option<WorkStatus>,
 }
 
-/// What to do about a line of a thread that is not known.
+/// What happened to a line of an unknown thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HoldOutcome {
-    /// Ask who it is.
+    /// The first line of this thread: ask the server for its parent.
     New,
     Held,
-    /// It has said enough.
+    /// The limit is reached: adopt the thread without knowing its parent.
     Full,
 }
 
@@ -72,7 +72,7 @@ impl Subagents {
         self.spawned_by.insert(thread_id.to_owned(), by);
     }
 
-    /// Takes a thread in, and gives back what it had to say.
+    /// Adopts a thread as a sub-agent and returns its held lines.
     pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>) -> Vec<Vec<u8>> {
         let held = self.unclaimed.remove(thread_id).unwrap_or_default();
         let parent = parent.filter(|parent| self.knows(parent) && *parent != thread_id).map(SubagentId::trusted);
@@ -108,7 +108,7 @@ impl Subagents {
         Some(&mut child.work)
     }
 
-    /// Its work is over. If it has helpers that go on, the log hears of it when the last of them is through.
+    /// Its work is over. If sub-agents of its own still run, the end is reported when the last of them has ended.
     pub(super) fn ended(&mut self, thread_id: &str, status: WorkStatus, out: &mut Output) {
         // One after the other and not inside each other: nobody knows how many there are.
         let mut next = Some((thread_id.to_owned(), status));
@@ -145,7 +145,7 @@ impl Subagents {
 
     /// Those of them that are this thread, or work for it.
     pub(super) fn running_for(&self, thread_id: &str) -> Vec<(String, String)> {
-        // Whoever is taken in has a parent that was there before, so this comes to an end.
+        // An adopted thread has a parent that was adopted before it, so this loop ends.
         let parent = |id: &String| self.children.get(id)?.parent.as_ref().map(SubagentId::to_string);
         let works_for = |id: &String| std::iter::successors(Some(id.clone()), parent).any(|id| id == thread_id);
         self.running().into_iter().filter(|(id, _)| works_for(id)).collect()

@@ -59,7 +59,7 @@ impl UsageMeter {
         self.in_turn |= in_turn;
     }
 
-    /// Turns were taken back, and what they used with them: how much that was is known when the thread says where it stands.
+    /// Turns were rolled back, so the earlier total no longer counts. The thread reports its new total later.
     pub(super) fn reset_baseline(&mut self) {
         self.before = None;
     }

@@ -1,6 +1,6 @@
-//! What happens without an item. A patch that does not fit, a script that fails, a tool that is not there, an answer that is refused: Codex tells its
-//! clients nothing of these. Where a thread was started with that wish, it also passes on what the model says and reads, word by word, and there they
-//! are. A thread that is resumed has no such wish; of these things it then tells nothing.
+//! Events without an item: a patch that does not fit, a script that fails, a tool that does not exist, an answer that is refused. Codex does not
+//! report these to its clients. A thread that was started with `experimentalRawEvents` also passes on the raw messages of the model, and they are
+//! found there. A resumed thread has no such option, so they are lost there.
 
 use serde_json::{Value, json};
 

@@ -228,7 +228,7 @@ impl ThreadWork {
 
     // ---- text ----
 
-    /// Something begins, so nobody needs to be told any more that the agent lives.
+    /// Something begins, so the empty thought that showed life is closed.
     pub(super) fn close_waiting_block(&mut self, out: &mut Output) {
         if let Some(block_id) = self.waiting.take() {
             self.say(Thinking { block_id, done: Some(true), ..Thinking::default() }, out);
@@ -284,7 +284,7 @@ impl ThreadWork {
         }
     }
 
-    /// Takes back what is open, of one kind or of both.
+    /// Retracts the open blocks, of one kind or of both.
     pub(super) fn retract_open(&mut self, reason: &str, only: Option<TextKind>, out: &mut Output) {
         let open = std::mem::take(&mut self.blocks);
         for (item_id, (block_id, kind)) in open {

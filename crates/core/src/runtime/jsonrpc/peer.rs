@@ -1,4 +1,4 @@
-//! What one side remembers: the calls it waits for and the calls it owes an answer to.
+//! The state of one side: the calls that wait for an answer, and the requests that it has to answer.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use super::message::{Error, Id, Incoming, read};
 use crate::runtime::Line;
 use crate::time::Timestamp;
 
-/// How much an other side may ask before it gets answers. A peer that asks without end must not fill the memory.
+/// How many requests of the other side may be unanswered. A peer that asks without end must not fill the memory.
 const MAX_UNANSWERED: usize = 4_096;
 
 /// Whether what we send carries `"jsonrpc": "2.0"`. What we read may carry it or not.

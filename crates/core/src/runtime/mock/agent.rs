@@ -1,4 +1,4 @@
-//! The agent side: what it does next, given what it heard. It plays scripts; what is in them is in `scripts`.
+//! The agent side: decides what to do next from what the host sent. It plays scripts; the scripts are in `scripts`.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub enum NextAction {
     },
     /// Do nothing until something is heard.
     Listen,
-    /// Be deaf to everything but SIGKILL from here on.
+    /// Ignore everything but SIGKILL from here on.
     IgnoreSignals,
     /// Leave a process behind that is in a session of its own.
     LeaveChild,

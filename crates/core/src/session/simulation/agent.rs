@@ -1,4 +1,4 @@
-//! An agent without manners: it says what fits, what does not fit, the same thing twice, and nothing at all.
+//! A badly behaved agent: it sends what fits, what does not fit, the same thing twice, and nothing at all.
 
 use serde_json::json;
 
@@ -13,13 +13,13 @@ use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
 use crate::runtime::{AskRequest, Order, Ready, Report, StartFailure};
 use crate::session::{Effect, Input};
 
-/// How willing this one is to end when told.
+/// What it takes to stop this agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopBehavior {
     Obedient,
-    /// Ends only by a signal.
+    /// Exits only on SIGTERM.
     NeedsTerminate,
-    /// Ends only by force.
+    /// Exits only on SIGKILL.
     NeedsKill,
 }
 

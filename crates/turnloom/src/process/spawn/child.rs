@@ -101,8 +101,8 @@ fn write_all(file: RawFd, bytes: &[u8]) {
     unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Undoes what the daemon was given by whoever started it: ignored and blocked signals, open files. The daemon's own handlers end with
-/// `exec`, its own files are closed by it.
+/// Undoes what the daemon inherited from its own parent: ignored and blocked signals, open files. The daemon's own handlers end with `exec`; the
+/// daemon closes its own files.
 fn reset_inherited_state() {
     for number in 1..=libc::SIGRTMAX() {
         // SAFETY: the default disposition installs no code. It is refused for those that cannot be changed.

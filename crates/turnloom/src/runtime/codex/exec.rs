@@ -193,7 +193,7 @@ impl Runner {
                     if count == 0 {
                         break;
                     }
-                    // Whoever speaks has read its settings.
+                    // A process that writes has read its settings, so the file can go.
                     profile = None;
                     for line in lines.drain(..) {
                         // The beginning of a line that is over the limit: the protocol cannot read it either, and says so.

@@ -1,5 +1,5 @@
-//! One app-server and everybody who shares it. The hub is a task that owns the process and the [`Router`]; a session sees an agent inside this
-//! process whose pipe ends here. The router decides who hears what; this moves the lines.
+//! One app-server and the sessions that share it. The hub is a task that owns the process and the [`Router`]. Each session sees an agent inside this
+//! process whose pipe ends here. The router decides which client gets a line; the hub moves the lines.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,9 +21,9 @@ use crate::runtime::{LaunchContext, describe};
 const TO_HUB: usize = 256;
 /// What may wait for one client. A session takes what is there with each append, so this is many appends.
 const TO_CLIENT: usize = 8_192;
-/// How long the hub waits for a client that does not read before it goes on without it.
+/// How long the hub waits for a client that does not read, or for a server that should exit, before it goes on without it.
 const PEER_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a server may say nothing at all while somebody waits to be let in, before it is taken for dead. Longer than a session waits.
+/// How long a server may stay silent while a client waits for its handshake, before the server is taken for dead. Longer than a session waits.
 const SERVER_SILENCE_LIMIT: Duration = Duration::from_secs(90);
 /// How long the hub waits before it asks again what a busy server has refused.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -37,7 +37,7 @@ pub(super) struct Hub {
     left: Arc<LeftClients>,
 }
 
-/// Clients that have left while the hub had no room to be told. At most as many as there are clients.
+/// Clients that disconnected while the hub's queue was full. At most as many as there are clients.
 #[derive(Debug, Default)]
 struct LeftClients {
     clients: Mutex<Vec<ClientId>>,
@@ -185,7 +185,7 @@ struct Task {
     spawner: Spawner,
     /// How long it is kept without anybody.
     idle: Duration,
-    /// How long it may leave somebody before the door.
+    /// How long the server may stay silent while a client waits for its handshake.
     silence: Duration,
     /// The daemon ends.
     closing: CancellationToken,
@@ -248,7 +248,7 @@ impl Task {
             }
             self.write_routed(routed).await;
         };
-        // Whoever comes from here on has to start another one.
+        // From here on, a new session has to start another server.
         messages.close();
         let reason = match exit {
             Some(exit) => format!("codex ended: {}", describe(&exit)),

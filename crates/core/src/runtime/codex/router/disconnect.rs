@@ -1,4 +1,4 @@
-//! Who leaves leaves nothing running: a client, however it went, and the server itself.
+//! A client that disconnects, for whatever reason, leaves nothing running. Neither does the server when it exits.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{Asked, Call, ClientId, Handshake, OnResponse, Routed, Router, Thread
 use crate::runtime::jsonrpc::{Error, Id};
 
 impl Router {
-    /// A client is gone. What it had running is stopped; what still comes for it is dropped.
+    /// A client is gone. Its running turns and commands are stopped, and further lines for it are dropped.
     pub fn disconnect(&mut self, client: ClientId, out: &mut Routed) {
         if !self.clients.remove(&client) {
             return;
@@ -75,7 +75,7 @@ impl Router {
         out.to_server.extend(encoded(&json!({ "id": id, "error": error })));
     }
 
-    /// The server is gone: whoever waits is told, and everybody has to come again.
+    /// The server has exited. Every waiting client gets an error, and every client has to connect again.
     pub fn server_closed(&mut self, reason: &str, out: &mut Routed) {
         let error = Error::new(Error::GONE, reason);
         let refused = |id: &Id| encoded(&json!({ "id": id, "error": error }));

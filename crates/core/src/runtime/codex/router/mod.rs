@@ -1,6 +1,6 @@
-//! Many conversations over one app-server. Each client speaks as if the server were its own; this gives every call a name of its own, brings
-//! answers back, and sends what the server says to the client whose thread it is about. Threads that nobody asked for are sub-agents: they belong
-//! to the client of their parent. Pure: lines in, lines out. What the lines mean for a session is not known here.
+//! Many conversations share one app-server. Each client speaks as if the server were its own. The router gives every call a unique id, returns
+//! answers to the caller, and sends each notification to the client that owns its thread. A thread that no client asked for is a sub-agent; it
+//! belongs to the client of its parent. Pure: lines in, lines out. The router does not know what the lines mean for a session.
 
 mod disconnect;
 mod responses;
@@ -22,10 +22,10 @@ use crate::runtime::jsonrpc::{Error, Id, Incoming, read};
 /// How much of a line that cannot be read is passed on.
 const UNREADABLE_BYTES: usize = 2 * 1024;
 
-/// Not Codex's word: what tells a client of a line that the server wrote and nobody can read.
+/// Our own method, not Codex's: tells a client that the server wrote a line that cannot be parsed.
 pub(super) const UNREADABLE: &str = "host/unreadable";
 
-/// One of those who share the server.
+/// One of the clients that share the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(u64);
 
@@ -34,7 +34,7 @@ impl ClientId {
     const NOBODY: Self = Self(0);
 }
 
-/// What is to be written where.
+/// What the router wants to write, and to whom.
 #[derive(Debug, Default)]
 pub struct Routed {
     /// Whole lines for the server's input.
@@ -45,9 +45,9 @@ pub struct Routed {
     pub left: Vec<ClientId>,
     /// Lines of the server that could not be read, and why.
     pub unreadable: Vec<String>,
-    /// Directories in which a thread is going to work.
+    /// Directories in which a thread will work.
     pub entered_dirs: Vec<String>,
-    /// Directories in which a command was ended by force, while nobody else is at work there.
+    /// Directories in which a command was killed and no thread works any more.
     pub idle_dirs: Vec<String>,
 }
 
@@ -63,11 +63,11 @@ pub struct Router {
     asked: BTreeMap<Id, Asked>,
     unclaimed: BTreeMap<String, UnclaimedThread>,
     held: usize,
-    /// Children, and the threads that have told of them.
+    /// Children that their parent has announced: child id to parent id.
     announced: BTreeMap<String, String>,
-    /// Threads of clients that have left, and whose children they are.
+    /// Threads of clients that have disconnected, each with its parent.
     forgotten: VecDeque<(String, Option<String>)>,
-    /// Names that clients have given to threads, until the server has told of them.
+    /// Names that clients have set on threads, until the server reports them.
     named: BTreeSet<(String, String)>,
 }
 
@@ -77,23 +77,23 @@ struct Thread {
     parent: Option<String>,
     /// The turn that runs in it.
     turn: Option<String>,
-    /// Its last turn did not come to its own end.
+    /// Its last turn was cut off.
     interrupted: bool,
     /// How many of its commands were running when they were last listed, without those that were ended since.
     commands: usize,
     cwd: Option<String>,
 }
 
-/// A thread of which it is not known whose it is.
+/// A thread whose owner is not known yet.
 #[derive(Debug, Default)]
 struct UnclaimedThread {
-    /// What it has said.
+    /// Its lines, held until the owner is known.
     lines: Vec<Vec<u8>>,
     /// Its parent, which is unclaimed as well.
     parent: Option<String>,
-    /// How often the server did not want to say who it is.
+    /// How often the server refused to read this thread.
     refused: usize,
-    /// It has refused, and is asked again in a while.
+    /// The server has refused; the router asks again later.
     retry_later: bool,
 }
 
@@ -103,7 +103,7 @@ struct Asked {
     thread_id: Option<String>,
 }
 
-/// Who waits for an answer.
+/// Who waits for the answer to a call that was sent to the server.
 #[derive(Debug)]
 enum Call {
     Handshake,
@@ -112,16 +112,16 @@ enum Call {
         id: Id,
         on_response: OnResponse,
     },
-    /// A turn is about to begin in this thread, and whoever wanted it has left.
+    /// A turn is about to begin in this thread, but its client has disconnected.
     OrphanedTurn {
         thread_id: String,
         cwd: Option<String>,
     },
-    /// The router itself wants to know whose child this is.
+    /// The router itself asks for the parent of this thread.
     ReadParent {
         thread_id: String,
     },
-    /// What a thread had running is being ended, in this directory.
+    /// The commands of a thread are being ended, in this directory.
     EndCommands {
         cwd: Option<String>,
     },
@@ -175,7 +175,7 @@ struct TurnInfo<'a> {
 }
 
 impl Router {
-    /// Somebody new.
+    /// Adds a client.
     pub fn connect(&mut self) -> ClientId {
         self.next_client += 1;
         let client = ClientId(self.next_client);
@@ -187,12 +187,12 @@ impl Router {
         self.clients.is_empty()
     }
 
-    /// Whether nothing is being ended any more. A server that goes before that leaves things behind: a command's sandbox in the workspace.
+    /// Whether all cleanup is done. A server that exits before that leaves things behind, such as a command's sandbox in the workspace.
     pub fn is_settled(&self) -> bool {
         !self.calls.values().any(|call| matches!(call, Call::EndCommands { .. } | Call::OrphanedTurn { .. }))
     }
 
-    /// Whether a client waits to be let in. The server answers that at once, whatever else goes on.
+    /// Whether a client waits for its handshake or its thread. The server answers these at once, whatever else it does.
     pub fn has_pending_handshake(&self) -> bool {
         let is_pending =
             |call: &Call| matches!(call, Call::Handshake | Call::Client { on_response: OnResponse::Thread { .. }, .. });
@@ -302,7 +302,7 @@ impl Router {
         }
     }
 
-    /// Whose it would have been is not known, so everybody hears that something was lost.
+    /// The owner of the line is not known, so every client is told that something was lost.
     fn unreadable(&mut self, error: String, line: Line<'_>, out: &mut Routed) {
         let (raw, size, sha256) = match line {
             Line::Text(bytes) => (bytes, bytes.len() as u64, None),
@@ -325,7 +325,7 @@ impl Router {
         if method == "thread/name/updated"
             && self.named.remove(&(thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned()))
         {
-            return; // Whoever gave it this name knows.
+            return; // The client that set this name already knows it.
         }
         match self.owner_of(thread_id) {
             Owner::Client(client) => {
@@ -409,7 +409,7 @@ fn parent_of(result: &str) -> Option<String> {
     about.thread.and_then(|thread| thread.parent_thread_id).map(Cow::into_owned)
 }
 
-/// The call that a line answers of which only the beginning is known.
+/// The id of the call that a line answers, read from the beginning of a line that was cut.
 fn response_id_in(head: &[u8]) -> Option<i64> {
     let head = String::from_utf8_lossy(head);
     let id =

@@ -1,17 +1,17 @@
-//! What calls of clients mean for everybody, and what their answers do.
+//! What the calls of a client change in the router, and what the answers to them change.
 
 use std::borrow::Cow;
 
 use super::{ClientId, Params, Routed, Router};
 
-/// How many names are remembered whose echo has not come.
+/// How many thread names are remembered that the server has not reported back yet.
 const MAX_NAMED: usize = 1_024;
 
-/// What the answer to a client's call means for everybody.
+/// What the router does when a client's call is answered.
 #[derive(Debug)]
 pub(super) enum OnResponse {
     Nothing,
-    /// It brings a thread. One that is resumed speaks before that, so it already has its owner.
+    /// The answer contains a thread. A resumed thread speaks before its answer comes, so it already has an owner.
     Thread {
         owned: Option<String>,
     },
@@ -19,12 +19,12 @@ pub(super) enum OnResponse {
     Turn {
         thread_id: String,
     },
-    /// It tells which commands of this thread run; if not from the first on, then besides those that are known.
+    /// The answer lists the running commands of this thread. A page that is not the first one adds to the commands that are known.
     CommandsListed {
         thread_id: String,
         from_first: bool,
     },
-    /// It tells the end of a command by force.
+    /// The answer confirms that a command was killed.
     Ended {
         thread_id: String,
     },
@@ -35,7 +35,7 @@ pub(super) enum OnResponse {
 }
 
 impl Router {
-    /// What a call is about. Nothing, if it wants a thread that somebody else has.
+    /// What to do when this call is answered. `None` if the call asks for a thread that another client owns.
     pub(super) fn on_response(&mut self, client: ClientId, method: &str, about: &Params<'_>) -> Option<OnResponse> {
         let thread_id = about.thread_id.as_deref().unwrap_or_default();
         Some(match method {
@@ -65,7 +65,7 @@ impl Router {
         })
     }
 
-    /// What a call of a client has led to, whether or not the client is still there.
+    /// Handles the answer to a client's call, whether or not the client is still connected.
     pub(super) fn client_answered(
         &mut self,
         client: ClientId,

@@ -1,4 +1,4 @@
-//! Whose thread is whose. Those that nobody has asked for are unclaimed, until it is known whose child they are.
+//! Which client owns which thread. A thread that no client asked for is unclaimed until its parent is known.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -18,7 +18,7 @@ const MAX_ANNOUNCED: usize = 4_096;
 /// How many threads are remembered that nobody listens to any more.
 const MAX_FORGOTTEN: usize = 4_096;
 
-/// Who listens to a thread.
+/// The owner of a thread.
 pub(super) enum Owner {
     Client(ClientId),
     Forgotten,
@@ -66,7 +66,7 @@ impl Router {
         thread.cwd = cwd.or(thread.cwd.take());
     }
 
-    /// Somebody wants a thread again; what its children say is of interest again as well.
+    /// A client wants this thread again, so the thread and its children are no longer forgotten.
     fn unforget(&mut self, thread_id: &str) {
         let mut wanted = vec![thread_id.to_owned()];
         while let Some(parent) = wanted.pop() {
@@ -80,7 +80,7 @@ impl Router {
         }
     }
 
-    /// A thread has come. If nobody waits for it any more it is let go, unless somebody else has gone on with it.
+    /// A thread was opened. If its client has disconnected, the thread is released, unless another client owns it by now.
     pub(super) fn opened(&mut self, client: ClientId, thread_id: &str, cwd: Option<String>, out: &mut Routed) {
         out.entered_dirs.extend(cwd.clone());
         if self.threads.get(thread_id).is_some_and(|thread| thread.owner != client) {
@@ -94,7 +94,7 @@ impl Router {
         }
     }
 
-    /// It could not be had, so nobody listens to it, as before.
+    /// The thread could not be opened, so it has no owner, as before.
     pub(super) fn unclaim(&mut self, thread_id: &str, client: ClientId) {
         if self.threads.get(thread_id).is_some_and(|thread| thread.owner == client)
             && let Some(thread) = self.threads.remove(thread_id)
@@ -158,7 +158,7 @@ impl Router {
     /// Keeps what a thread says until it is known whose it is.
     pub(super) fn hold(&mut self, thread_id: &str, line: &[u8], out: &mut Routed) {
         if self.held >= MAX_HELD_LINES {
-            // Whoever it is, it has had its time.
+            // Too many lines are held; give up on all unclaimed threads.
             self.forget_unclaimed(out);
         }
         self.ask_for_parent(thread_id, out);
@@ -191,7 +191,7 @@ impl Router {
         }
     }
 
-    /// Whether the server has refused something that it is to be asked again, a little later.
+    /// Whether the server has refused something that the router will ask again later.
     pub fn has_retries(&self) -> bool {
         self.unclaimed.values().any(|thread| thread.retry_later)
     }
@@ -206,7 +206,7 @@ impl Router {
         }
     }
 
-    /// A thread may tell of those that it has started. That counts where the server does not say whose they are.
+    /// A thread may announce the threads that it has started. That counts where the server does not name a parent.
     pub(super) fn note_children(&mut self, parent: &str, client: ClientId, params: &str) {
         for child in children_in(params) {
             match self.owner_of(&child) {
@@ -241,7 +241,7 @@ impl Router {
                 self.claim_child(thread_id, parent, client);
                 self.replay_held_lines(thread_id, out);
             }
-            // Whoever wanted its parent has left, so what it does is wanted by nobody. What it has said tells what has to be stopped.
+            // The client of its parent has disconnected, so nobody wants this thread. Its held lines say what has to be stopped.
             Some((parent, Owner::Forgotten)) => {
                 self.claim(thread_id, ClientId::NOBODY, None);
                 if let Some(thread) = self.threads.get_mut(thread_id) {
@@ -260,7 +260,7 @@ impl Router {
         }
     }
 
-    /// When nothing is on its way that could tell whose they are, nobody will.
+    /// Forgets the unclaimed threads once no pending answer can name their owner.
     pub(super) fn settle_unclaimed(&mut self, out: &mut Routed) {
         let open = |call: &Call| {
             matches!(call, Call::Client { on_response: OnResponse::Thread { .. }, .. } | Call::ReadParent { .. })
@@ -277,7 +277,7 @@ impl Router {
         }
     }
 
-    /// Hears again what was held, of a thread and then of its children.
+    /// Routes the held lines of a thread again, then those of its children.
     fn replay_held_lines(&mut self, thread_id: &str, out: &mut Routed) {
         let lines = self.unclaimed.remove(thread_id).unwrap_or_default().lines;
         self.held = self.held.saturating_sub(lines.len());
