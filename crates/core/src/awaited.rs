@@ -28,7 +28,7 @@ enum Place {
 
 /// Why no turn comes, as things are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Loss {
+pub enum NoTurnReason {
     #[error("the message was taken out of the queue")]
     Removed,
     #[error("the queue is held; the message waits until somebody lets it go on")]
@@ -70,25 +70,25 @@ impl Awaited {
     }
 
     /// Why its turn does not come. To be asked between appends only: that a message leaves the queue and that its turn begins are two facts of one.
-    pub fn loss(&self) -> Option<Loss> {
+    pub fn no_turn_reason(&self) -> Option<NoTurnReason> {
         match self.place {
-            Place::Removed => Some(Loss::Removed),
-            Place::Queued | Place::Held if self.archived => Some(Loss::Archived),
-            Place::Queued | Place::Held if self.ended => Some(Loss::Ended),
-            Place::Held => Some(Loss::Held),
+            Place::Removed => Some(NoTurnReason::Removed),
+            Place::Queued | Place::Held if self.archived => Some(NoTurnReason::Archived),
+            Place::Queued | Place::Held if self.ended => Some(NoTurnReason::Ended),
+            Place::Held => Some(NoTurnReason::Held),
             Place::Elsewhere | Place::Queued | Place::InTurn => None,
         }
     }
 }
 
-impl Loss {
+impl NoTurnReason {
     /// The stable word for it.
     pub fn code(self) -> &'static str {
         match self {
-            Loss::Removed => "not_queued",
-            Loss::Held => "held",
-            Loss::Archived => "archived",
-            Loss::Ended => "session_ended",
+            NoTurnReason::Removed => "not_queued",
+            NoTurnReason::Held => "held",
+            NoTurnReason::Archived => "archived",
+            NoTurnReason::Ended => "session_ended",
         }
     }
 }

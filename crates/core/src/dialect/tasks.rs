@@ -125,7 +125,7 @@ impl SessionTasks {
     }
 
     /// Something happened in the turn that changes nothing else here.
-    pub fn heard(&mut self, at: Timestamp) {
+    pub fn touch(&mut self, at: Timestamp) {
         if let Some(task) = &mut self.task {
             task.last_activity_at = task.last_activity_at.max(at);
         }

@@ -109,7 +109,7 @@ impl Policy {
 
     /// Whether the user trusts a project. Both are absolute and normal; `~` is the home that is given.
     pub fn trusts(&self, project: &str, home: Option<&str>) -> bool {
-        self.trusted.iter().any(|trusted| super::matching::at_home(trusted, home) == project)
+        self.trusted.iter().any(|trusted| super::matching::expand_home(trusted, home) == project)
     }
 
     pub fn has_mode(&self, name: &str) -> bool {

@@ -2,14 +2,14 @@
 
 use super::act::{Act, Kind};
 use super::call::Plain;
-use super::shell::{self, Around};
+use super::shell::{self, ScriptContext};
 use crate::runtime::shell::{ReadAction, classify, is_filter};
 
 /// What a script reads, if reading is all it does.
 pub fn reading(script: &str) -> Option<ReadAction> {
     let world = Plain::default();
     // A place of its own, so that what lies in it can be told from what does not.
-    let around = Around { world: &world, workspace: "/here", directory: "/here" };
+    let around = ScriptContext { world: &world, workspace: "/here", directory: "/here" };
     let commands = shell::read(script, around).commands;
     let looks = |act: &Act| matches!(act.kind, Kind::Compute | Kind::Read | Kind::Session);
     if !commands.iter().all(|command| command.inside.is_empty() && command.acts.iter().all(looks)) {

@@ -106,7 +106,7 @@ impl Machine {
 
     /// Refuses tools that are not right, or that this runtime cannot serve.
     pub(super) fn check_tools(&self, settings: &Map<String, Value>) -> Result<(), Refusal> {
-        for name in [client_tools::GIVEN, client_tools::OF_RUN] {
+        for name in [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS] {
             let Some(tools) = settings.get(name) else { continue };
             if !self.setup.capabilities.client_tools {
                 return Err(Refusal::Unsupported { what: "call tools that clients run" });

@@ -49,7 +49,7 @@ pub struct DialectStream<D: Dialect> {
 }
 
 impl<D: Dialect> DialectStream<D> {
-    /// `dialect` is a fold of what stands before the source; `head` is where the log was when it was aimed.
+    /// `dialect` is a fold of what stands before the source; `head` is where the log was when the reader was started.
     pub fn new(source: Source, dialect: D, head: Seq, ids: Ids) -> Self {
         Self {
             source,
@@ -128,7 +128,7 @@ impl<D: Dialect> FrameStream for DialectStream<D> {
             }
             let limit = if self.is_caught_up { PAGE } else { PREFIX };
             // Counted from the first ask, so that a helper who talks on does not keep anybody from answering.
-            let waits = self.is_caught_up && self.dialect.waits();
+            let waits = self.is_caught_up && self.dialect.needs_answer();
             self.settle_at = waits.then(|| self.settle_at.unwrap_or_else(|| Instant::now() + SETTLE));
             let due = [self.settle_at, self.flush_at()].into_iter().flatten().min();
             match self.source.next(limit, due).await {

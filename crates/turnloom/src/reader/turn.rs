@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use turnloom_core::awaited::{Awaited, Loss};
+use turnloom_core::awaited::{Awaited, NoTurnReason};
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
 
@@ -17,7 +17,7 @@ const LOOK: u64 = 256;
 #[derive(Debug)]
 pub enum Unfinished {
     /// The message gets no turn.
-    Lost(Loss),
+    Lost(NoTurnReason),
     /// The daemon is shutting down.
     Closing,
     /// The session was removed, or its log cannot be read.
@@ -97,15 +97,15 @@ impl FollowedTurn {
         }
         if !told.is_empty() {
             self.ready.push_back(Frame::Events(told));
-        } else if let Some(loss) = self.loss() {
+        } else if let Some(loss) = self.no_turn_reason() {
             self.end(Unfinished::Lost(loss));
         }
     }
 
     /// Why no turn comes, where that is certain: an append is published whole, so at the head nothing of it is missing.
-    fn loss(&self) -> Option<Loss> {
+    fn no_turn_reason(&self) -> Option<NoTurnReason> {
         let is_at_head = self.source.cursor() >= self.source.head();
-        self.awaited.loss().filter(|_| is_at_head && self.turn_id.is_none())
+        self.awaited.no_turn_reason().filter(|_| is_at_head && self.turn_id.is_none())
     }
 
     /// Says last why the turn is not told to its end.

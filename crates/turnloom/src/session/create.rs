@@ -16,8 +16,17 @@ use crate::log::{self, Created, SessionQuery, SessionRow};
 use crate::runtime::Runtime;
 
 /// What every runtime understands at creation.
-const COMMON_PARAMS: &[&str] =
-    &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title", client_tools::GIVEN];
+const COMMON_PARAMS: &[&str] = &[
+    "cwd",
+    "system_prompt",
+    "model",
+    "mode",
+    "permission_mode",
+    "env",
+    "mcp_servers",
+    "title",
+    client_tools::SESSION_TOOLS,
+];
 
 /// Forks of one title that are told apart; of more, some may be called the same.
 const MAX_FORK_TITLES: usize = 500;
@@ -182,7 +191,7 @@ impl Sessions {
         mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode, &row.params))?;
         let known = runtime.settings();
         // Of the tools the session itself says what it thinks.
-        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
+        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::SESSION_TOOLS) {
             let Some(setting) = known.iter().find(|setting| setting.name == name) else {
                 let known: Vec<&str> = known.iter().map(|setting| setting.name).collect();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
@@ -220,12 +229,12 @@ impl Sessions {
                 setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
             }
         }
-        if let Some(tools) = params.get(client_tools::GIVEN) {
+        if let Some(tools) = params.get(client_tools::SESSION_TOOLS) {
             if !self.runtime(runtime)?.capabilities().client_tools {
                 return Err(Refusal::Unsupported { what: "call tools that clients run" }.into());
             }
             client_tools::read(tools)
-                .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::GIVEN)))?;
+                .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::SESSION_TOOLS)))?;
         }
         if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
             && !std::path::Path::new(cwd).is_dir()

@@ -59,7 +59,7 @@ impl Sessions {
             }
         }
         for (name, value) in archive.state.settings() {
-            let checked = if [client_tools::GIVEN, client_tools::OF_RUN].contains(&name.as_str()) {
+            let checked = if [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name.as_str()) {
                 client_tools::read(value).map(drop)
             } else {
                 let known = runtime.settings().iter().find(|setting| setting.name == name);

@@ -9,7 +9,7 @@ use crate::id::SubagentId;
 
 /// How much of what a sub-agent says is shown, and how much it says before that is told again.
 const TEXT_BYTES: usize = 2_000;
-const TOLD_EVERY: usize = 200;
+const UPDATE_EVERY_BYTES: usize = 200;
 
 /// The calls of a sub-agent that are shown.
 const MAX_CALLS: usize = 50;
@@ -22,7 +22,7 @@ pub(super) struct Lane {
     name: String,
     call: Option<String>,
     text: String,
-    untold: usize,
+    unsent_bytes: usize,
     calls: Vec<String>,
     status: &'static str,
 }
@@ -39,7 +39,7 @@ impl AiSdk {
         };
         let id = started.subagent_id.as_str();
         self.lanes.insert(id.to_owned(), lane);
-        self.tell_lane(id, out);
+        self.write_lane(id, out);
     }
 
     pub(super) fn lane_ended(&mut self, ended: &SubagentEnded, out: &mut Frames) {
@@ -50,7 +50,7 @@ impl AiSdk {
                 WorkStatus::Failed => "failed",
                 WorkStatus::Interrupted => "interrupted",
             };
-            self.tell_lane(id, out);
+            self.write_lane(id, out);
         }
     }
 
@@ -64,16 +64,16 @@ impl AiSdk {
             Event::Delta(delta) => {
                 let Some(lane) = self.lanes.get_mut(&id) else { return };
                 keep_tail(&mut lane.text, &delta.text, TEXT_BYTES);
-                lane.untold += delta.text.len();
-                if lane.untold >= TOLD_EVERY || (delta.done && lane.untold > 0) {
-                    self.tell_lane(&id, out);
+                lane.unsent_bytes += delta.text.len();
+                if lane.unsent_bytes >= UPDATE_EVERY_BYTES || (delta.done && lane.unsent_bytes > 0) {
+                    self.write_lane(&id, out);
                 }
             }
             Event::ToolStart(start) => {
                 let Some(lane) = self.lanes.get_mut(&id) else { return };
                 if lane.calls.len() < MAX_CALLS {
                     lane.calls.push(start.tool.clone());
-                    self.tell_lane(&id, out);
+                    self.write_lane(&id, out);
                 }
             }
             Event::ToolProgress(progress) if self.is_shown(name(progress.tool_use_id.as_str())) => {
@@ -92,9 +92,9 @@ impl AiSdk {
         }
     }
 
-    fn tell_lane(&mut self, id: &str, out: &mut Frames) {
+    fn write_lane(&mut self, id: &str, out: &mut Frames) {
         let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.within.is_none()) else { return };
-        lane.untold = 0;
+        lane.unsent_bytes = 0;
         let told = json!({ "name": lane.name, "status": lane.status, "text": lane.text, "tools": lane.calls });
         match lane.call.clone().filter(|call| self.is_running(call)) {
             Some(call) => self.preliminary(&call, &told, out),

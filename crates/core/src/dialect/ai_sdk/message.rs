@@ -205,7 +205,7 @@ pub struct History {
     bytes: usize,
 }
 
-/// The same for the clients of one version, so that all of them share it: 5, 6 or 7. Every ask in it has its answer, unless it is [aimed](History::aim).
+/// The same for the clients of one version, so that all of them share it: 5, 6 or 7. Every ask in it has its answer, unless a reader is [started](History::start_reader).
 #[derive(Debug, Clone)]
 pub struct HistoryOf<const V: u8>(History);
 
@@ -304,7 +304,7 @@ impl History {
     }
 
     /// Says which asks wait, before the first of them is taken.
-    pub fn aim(&mut self, pending: HashSet<AskId>) {
+    pub fn start_reader(&mut self, pending: HashSet<AskId>) {
         self.dialect.pending = pending;
     }
 

@@ -18,7 +18,7 @@ pub struct History(Snapshot);
 
 /// What has ended.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct EndedMessages {
     runtime: String,
     model: Option<String>,
     items: Vec<(Option<TurnId>, Value)>,
@@ -28,7 +28,7 @@ pub(super) struct Kept {
 
 impl Default for History {
     fn default() -> Self {
-        Self(Snapshot { kept: Some(Kept::default()), ..Snapshot::new(Seq(u64::MAX)) })
+        Self(Snapshot { kept: Some(EndedMessages::default()), ..Snapshot::new(Seq(u64::MAX)) })
     }
 }
 
@@ -67,7 +67,7 @@ impl History {
     }
 }
 
-impl Kept {
+impl EndedMessages {
     pub(super) fn take(&mut self, envelope: &Envelope) {
         self.seq = envelope.seq;
         match &envelope.event {

@@ -48,7 +48,7 @@ pub struct Snapshot {
     asks: BTreeMap<String, Value>,
     delegates: HashMap<String, String>,
     /// What has ended, for a history; nobody else keeps it.
-    kept: Option<history::Kept>,
+    kept: Option<history::EndedMessages>,
 }
 
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ impl Snapshot {
     /// A fold of the whole log for one reader.
     pub fn new(after: Seq) -> Self {
         let mut fold = Self::default();
-        fold.aim(after);
+        fold.start_reader(after);
         fold
     }
 
@@ -318,11 +318,11 @@ impl Snapshot {
             partial: String::new(),
             delegates: [0, 0],
         };
-        self.tell_start(id, &tool, out);
+        self.write_start(id, &tool, out);
         self.tools.insert(id.to_owned(), tool);
     }
 
-    fn tell_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
+    fn write_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let event = StreamEvent::ToolExecutionStart { tool_call_id: name(id), tool_name: &tool.name, args: &tool.args };
         self.tell(&tool.stream, event, out);
     }
@@ -337,11 +337,11 @@ impl Snapshot {
     fn tool_update(&mut self, id: &str, out: &mut Frames) {
         self.update(out);
         if let Some(tool) = self.tools.get(id) {
-            self.tell_update(id, tool, out);
+            self.write_update(id, tool, out);
         }
     }
 
-    fn tell_update(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
+    fn write_update(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let mut partial = json!({ "content": [{ "type": "text", "text": tool.partial }] });
         let [begun, ended] = tool.delegates;
         if let (1.., Some(partial)) = (begun, partial.as_object_mut()) {
@@ -394,9 +394,9 @@ impl Snapshot {
         let mut tools: Vec<(&String, &OpenTool)> = self.tools.iter().collect();
         tools.sort_by_key(|(_, tool)| tool.order);
         for (id, tool) in tools {
-            self.tell_start(id, tool, out);
+            self.write_start(id, tool, out);
             if !tool.partial.is_empty() || tool.delegates != [0, 0] {
-                self.tell_update(id, tool, out);
+                self.write_update(id, tool, out);
             }
         }
         for ask in self.asks.values() {
@@ -462,7 +462,7 @@ impl Dialect for Snapshot {
     /// What the reader has.
     type Reader = Seq;
 
-    fn aim(&mut self, after: Seq) {
+    fn start_reader(&mut self, after: Seq) {
         (self.after, self.going) = (after, after == Seq::ZERO);
     }
 

@@ -201,7 +201,7 @@ fn run(log: &[Envelope], client: &mut Client, current: bool, tools: &[&str], hea
     dialect.caught_up(&mut frames);
     let (mut upto, mut patience) = (head, patience);
     while !dialect.is_done() {
-        let waits = dialect.waits();
+        let waits = dialect.needs_answer();
         if waits && (patience == 0 || upto == log.len()) {
             dialect.close(Ending::Waiting, &mut frames);
         } else if let Some(envelope) = log.get(upto) {

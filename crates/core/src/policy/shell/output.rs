@@ -6,7 +6,7 @@ use super::word::Word;
 use super::{Input, Reader};
 
 /// Text that is passed on from command to command.
-const MOST: usize = 16 * 1024;
+const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 impl Reader<'_> {
     pub(super) fn output(&mut self, name: &str, words: &[Word], input: &Input) -> Option<String> {
@@ -29,7 +29,7 @@ impl Reader<'_> {
             "pwd" => self.lookup("PWD").first().map(|word| word.text.clone()),
             _ => None,
         };
-        said.filter(|said| said.len() <= MOST)
+        said.filter(|said| said.len() <= MAX_TEXT_BYTES)
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn printf(words: &[Word]) -> Option<String> {
             }
             took = true;
         }
-        if !took || values.peek().is_none() || said.len() > MOST {
+        if !took || values.peek().is_none() || said.len() > MAX_TEXT_BYTES {
             break;
         }
     }

@@ -7,7 +7,7 @@ use super::{CAPABILITIES, MockProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{Origin, Part};
 use crate::id::MessageId;
-use crate::replay::{Act, Direction, Entry, Recorded};
+use crate::replay::{Direction, Entry, HostAction, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
 
 /// The mock in a recording.
@@ -40,18 +40,20 @@ impl Recorded for RecordedMock {
 
     fn wrote(&mut self, _line: &Value) {}
 
-    fn host(&mut self, line: &Value) -> Vec<Act> {
+    fn host(&mut self, line: &Value) -> Vec<HostAction> {
         let send = |id: Option<MessageId>, text: String| {
-            Act::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
+            HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
         };
         let act = match read(line) {
             Some(HostCommand::Prompt { text, .. }) => send(None, text),
             Some(HostCommand::Steer { message, text }) => send(Some(message), text),
-            Some(HostCommand::Interrupt {}) => Act::Stop,
-            Some(HostCommand::Answer { key, answer }) => Act::Answer { key, answer: given(answer) },
-            Some(HostCommand::SetModel { model }) => Act::Update(Update { model: Some(model), ..Update::default() }),
-            Some(HostCommand::SetMode { mode }) => Act::Update(Update { mode: Some(mode), ..Update::default() }),
-            Some(HostCommand::Compact {}) => Act::Compact,
+            Some(HostCommand::Interrupt {}) => HostAction::Stop,
+            Some(HostCommand::Answer { key, answer }) => HostAction::Answer { key, answer: given(answer) },
+            Some(HostCommand::SetModel { model }) => {
+                HostAction::Update(Update { model: Some(model), ..Update::default() })
+            }
+            Some(HostCommand::SetMode { mode }) => HostAction::Update(Update { mode: Some(mode), ..Update::default() }),
+            Some(HostCommand::Compact {}) => HostAction::Compact,
             // A replay takes nothing back, has no other clients, and ends by itself.
             Some(
                 HostCommand::Open { .. }

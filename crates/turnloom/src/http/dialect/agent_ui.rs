@@ -242,7 +242,7 @@ async fn told(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<V
     let row = app.sessions.row(id).await?;
     let folds = app.reader.folds();
     let mut place = folds.place::<AgentUi>(&row, after, |place| place.seq <= after).await?;
-    place.fold.aim(after);
+    place.fold.start_reader(after);
     let mut frames = Frames::default();
     folds.fold_on(&row, &mut place, upto, &mut frames, |_| false).await?;
     let events = frames.iter().filter_map(|frame| serde_json::from_slice(frame.body).ok());

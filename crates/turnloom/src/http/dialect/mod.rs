@@ -49,7 +49,7 @@ async fn follow<D: Dialect>(
 ) -> Result<DialectStream<D>, Problem> {
     let following = app.reader.admit()?;
     let Place { seq, mut fold, .. } = app.reader.folds().place(row, upto, fits).await?;
-    fold.aim(reader);
+    fold.start_reader(reader);
     Ok(DialectStream::new(app.reader.source(&row.id, seq, following), fold, row.head, ids))
 }
 
@@ -168,7 +168,7 @@ async fn offer(app: &App, row: &SessionRow, tools: Option<&[ClientTool]>, by: &s
     let Some(tools) = tools.filter(is_news).filter(|_| capabilities.unwrap_or_default().client_tools) else {
         return Ok(());
     };
-    let settings = serde_json::Map::from_iter([(client_tools::OF_RUN.to_owned(), json!(tools))]);
+    let settings = serde_json::Map::from_iter([(client_tools::RUN_TOOLS.to_owned(), json!(tools))]);
     let update = Update { settings, ..Update::default() };
     app.sessions.execute(&row.id, ClientCommand { by: by.to_owned(), command: Command::Update(update) }).await?;
     Ok(())
