@@ -120,7 +120,7 @@ impl Archive {
             }
             let envelope = Envelope::decode(bytes).map_err(|error| wrong(error.to_string()))?;
             unsafe_to_take(&envelope.event).map_or(Ok(()), |why| Err(wrong(why)))?;
-            let envelope = in_our_words(envelope, &header.session_id);
+            let envelope = normalized(envelope, &header.session_id);
             records.push(envelope.encode());
             envelopes.push(envelope);
         }
@@ -131,7 +131,7 @@ impl Archive {
 
 /// Whoever wrote the file, the log has one form: what nobody here knows of an event is left out, and each member is there once. An event of a type
 /// that is not known here is kept.
-fn in_our_words(envelope: Envelope, session_id: &SessionId) -> Envelope {
+fn normalized(envelope: Envelope, session_id: &SessionId) -> Envelope {
     let event = match envelope.event {
         Event::Unknown(_) => Event::from_value(envelope.event.kind(), &envelope.event.data()),
         known => known,

@@ -20,24 +20,24 @@ pub struct TooFew {
 }
 
 /// The limit that this process was given, if it was raised since.
-static GIVEN: OnceLock<Rlimit> = OnceLock::new();
+static ORIGINAL_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
 /// The limit that agents get: the one that whoever started the daemon has. Some programs take a large one for a reason to look at every number.
-pub fn given() -> Option<Rlimit> {
-    GIVEN.get().copied()
+pub fn original_limit() -> Option<Rlimit> {
+    ORIGINAL_LIMIT.get().copied()
 }
 
 /// Raises the soft limit as far as it is needed and allowed.
 pub fn raise(config: &Config) -> Result<(), TooFew> {
     let needed = needed(config);
-    let given = getrlimit(Resource::Nofile);
-    let Rlimit { current, maximum } = given;
+    let original_limit = getrlimit(Resource::Nofile);
+    let Rlimit { current, maximum } = original_limit;
     // No limit is enough for everybody.
     let Some(soft) = current.filter(|soft| *soft < needed) else { return Ok(()) };
     let wanted = maximum.map_or(needed, |maximum| maximum.min(needed));
     let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
     if raised.is_ok() {
-        GIVEN.get_or_init(|| given);
+        ORIGINAL_LIMIT.get_or_init(|| original_limit);
     }
     let allowed = if raised.is_ok() { wanted } else { soft };
     if allowed < needed { Err(TooFew { allowed, needed }) } else { Ok(()) }

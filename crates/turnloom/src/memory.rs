@@ -2,7 +2,7 @@
 //! daemon holds, and it may be idle for hours.
 
 /// Gives what is free back to the operating system. It takes some milliseconds, so not on a thread that others wait for.
-pub(crate) fn give_back() {
+pub(crate) fn release_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "the C library's own call, which has no safe form")]
     // SAFETY: it takes no pointer, and may be called from any thread at any time.

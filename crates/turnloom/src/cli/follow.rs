@@ -6,7 +6,7 @@ use anyhow::Result;
 use tokio::time::Instant;
 use turnloom_core::id::{Seq, SessionId};
 
-use super::connect::{Target, is_passing};
+use super::connect::{Target, is_temporary};
 use super::failure::Failure;
 use crate::client::{Backoff, Client, Events, Received};
 
@@ -72,7 +72,7 @@ impl Follow {
                         return Ok(Followed::Event(event));
                     }
                     Ok(None) => {}
-                    Err(error) if is_passing(&error) => {}
+                    Err(error) if is_temporary(&error) => {}
                     Err(error) => return Err(error.into()),
                 }
                 self.events = None;
@@ -98,7 +98,7 @@ impl Follow {
             match self.target.find().await {
                 Ok(Some(client)) => self.client = client,
                 Ok(None) => return Ok(None),
-                Err(error) => return error.downcast_ref().is_some_and(is_passing).then_some(None).ok_or(error),
+                Err(error) => return error.downcast_ref().is_some_and(is_temporary).then_some(None).ok_or(error),
             }
         }
         match Events::open(&self.client, &self.session, self.after, self.types.as_deref()).await {
@@ -107,7 +107,7 @@ impl Follow {
                 self.lost = None;
                 Ok(None)
             }
-            Err(error) if is_passing(&error) => {
+            Err(error) if is_temporary(&error) => {
                 let first = self.lost.is_none();
                 self.lost.get_or_insert_with(|| (Instant::now(), Backoff::default()));
                 Ok(first.then_some(Followed::Lost))

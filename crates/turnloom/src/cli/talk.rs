@@ -97,7 +97,7 @@ enum OwnWords {
 
 /// Which events are shown, and when it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum DisplayMode {
     Once,
     Many,
 }
@@ -144,7 +144,7 @@ impl<'a> Conversation<'a> {
                 Next::Followed(followed) => {
                     let Some(envelope) = self.followed(followed?)? else { continue };
                     let ours = envelope.turn_id.is_some() && self.sent.get(&message_id) == Some(&envelope.turn_id);
-                    if ours && let Some(outcome) = self.show(&envelope, Manner::Once).await? {
+                    if ours && let Some(outcome) = self.show(&envelope, DisplayMode::Once).await? {
                         return Ok(match outcome {
                             Outcome::Completed => Ended::Well,
                             Outcome::Stopped if self.interrupts > 0 => Ended::Stopped,
@@ -184,7 +184,7 @@ impl<'a> Conversation<'a> {
             match self.next(open || !self.interviews.is_empty()).await {
                 Next::Followed(followed) => {
                     if let Some(envelope) = self.followed(followed?)? {
-                        self.show(&envelope, Manner::Many).await?;
+                        self.show(&envelope, DisplayMode::Many).await?;
                     }
                 }
                 Next::Line(None) => {
@@ -303,7 +303,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Shows an event and does what it asks for. Gives the outcome of a turn that is done.
-    async fn show(&mut self, envelope: &Envelope, manner: Manner) -> Result<Option<Outcome>> {
+    async fn show(&mut self, envelope: &Envelope, display_mode: DisplayMode) -> Result<Option<Outcome>> {
         let pieces = self.renderer.event(envelope);
         if !pieces.is_empty() {
             if std::mem::take(&mut self.prompted) {
@@ -320,7 +320,7 @@ impl<'a> Conversation<'a> {
             Event::InterruptResolved(resolved) => self.settled(&resolved.interrupt_id),
             Event::Done(done) => {
                 self.running = None;
-                if manner == Manner::Many {
+                if display_mode == DisplayMode::Many {
                     self.sent.retain(|_, turn| turn.is_none() || *turn != envelope.turn_id);
                 }
                 return Ok(Some(done.outcome));

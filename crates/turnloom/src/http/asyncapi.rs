@@ -15,12 +15,12 @@ use super::shapes::Event;
 use super::websocket::shapes as socket;
 
 /// A message of a channel: its name, what it is, and the schema of its content.
-pub(super) type Carried = (&'static str, &'static str, Value);
+pub(super) type ChannelMessage = (&'static str, &'static str, Value);
 
 /// The whole document.
 pub fn asyncapi() -> Value {
     let mut all = Schemas::default();
-    let (sent, told) = (socket::sent(&mut all), socket::told(&mut all));
+    let (sent, told) = (socket::messages_from_client(&mut all), socket::messages_to_client(&mut all));
     let mut document = Document::default();
     for (name, address, description, carried) in streams(&mut all.answers) {
         document.stream(name, address, description, carried);
@@ -47,9 +47,9 @@ pub fn asyncapi() -> Value {
 }
 
 /// Each stream: its name, its address, what it tells, and how.
-type Told = (&'static str, &'static str, &'static str, Vec<Carried>);
+type StreamChannel = (&'static str, &'static str, &'static str, Vec<ChannelMessage>);
 
-fn streams(generator: &mut SchemaGenerator) -> Vec<Told> {
+fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
     let event = ("event", "One fact", schema::<Event>(generator));
     let problem = ("problem", "The last: why there is no more", schema::<Problem<'_>>(generator));
     let facts = [event.clone(), heartbeat()].into_iter().chain(snapshot_dialect()).collect();
@@ -113,13 +113,13 @@ struct Document {
 }
 
 impl Document {
-    fn channel(&mut self, name: &str, server: &str, address: &str, description: &str, messages: Vec<Carried>) {
+    fn channel(&mut self, name: &str, server: &str, address: &str, description: &str, messages: Vec<ChannelMessage>) {
         let parameters: Map<String, Value> = address
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
             .map(|name| (name.to_owned(), json!({ "description": "The id of a session" })))
             .collect();
-        let message = |(name, summary, mut payload): Carried| {
+        let message = |(name, summary, mut payload): ChannelMessage| {
             schemas::plain(&mut payload);
             (name.to_owned(), json!({ "name": name, "summary": summary, "payload": payload }))
         };
@@ -132,7 +132,7 @@ impl Document {
     }
 
     /// A stream of server-sent events: the name of a message is its `event`.
-    fn stream(&mut self, name: &str, address: &str, description: &str, messages: Vec<Carried>) {
+    fn stream(&mut self, name: &str, address: &str, description: &str, messages: Vec<ChannelMessage>) {
         self.channel(name, "http", address, description, messages);
         self.operations.insert(
             format!("follow_{name}"),
@@ -141,15 +141,15 @@ impl Document {
     }
 
     /// The WebSocket: ops that a client sends, and what comes back.
-    fn socket(&mut self, mut sent: Vec<Carried>, mut told: Vec<Carried>, differing: &[String]) {
+    fn socket(&mut self, mut sent: Vec<ChannelMessage>, mut told: Vec<ChannelMessage>, differing: &[String]) {
         for (_, _, payload) in &mut sent {
             schemas::rename(payload, differing);
         }
         for (_, _, payload) in &mut told {
             schemas::absent_is_not_null(payload);
         }
-        let references = |carried: &[Carried]| {
-            let path = |(name, ..): &Carried| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
+        let references = |carried: &[ChannelMessage]| {
+            let path = |(name, ..): &ChannelMessage| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
             carried.iter().map(path).collect::<Vec<_>>()
         };
         for (operation, action, messages) in
@@ -164,7 +164,7 @@ impl Document {
     }
 }
 
-fn heartbeat() -> Carried {
+fn heartbeat() -> ChannelMessage {
     let head = json!({ "type": "integer", "minimum": 0 });
     let schema = json!({
         "type": "object", "properties": { "head": head }, "required": ["head"], "additionalProperties": false,
@@ -186,7 +186,7 @@ pub(super) fn changes(generator: &mut SchemaGenerator) -> Value {
 }
 
 /// What the snapshot protocol makes of a log. Its clients know its shapes.
-pub(super) fn snapshot_dialect() -> Vec<Carried> {
+pub(super) fn snapshot_dialect() -> Vec<ChannelMessage> {
     use turnloom_core::dialect::snapshot::{APPROVAL_REQUEST, APPROVAL_RESOLVED, STREAM};
     let names = [STREAM, APPROVAL_REQUEST, APPROVAL_RESOLVED];
     names.map(|name| (name, "With `dialect=snapshot` only", json!({ "type": "object" }))).to_vec()

@@ -52,7 +52,7 @@ pub(super) async fn import(
 async fn receive(app: &App, mut body: Body) -> Result<File, Problem> {
     let folder = app.data.as_path();
     let unkept = |cause| log::Error::io("keep a file in", folder, cause);
-    let mut file = tokio::fs::File::from_std(private::nameless(folder).map_err(unkept)?);
+    let mut file = tokio::fs::File::from_std(private::unnamed(folder).map_err(unkept)?);
     let mut size = 0;
     while let Some(frame) = body.frame().await {
         let Ok(bytes) = frame.map_err(|error| unread(&error))?.into_data() else { continue };

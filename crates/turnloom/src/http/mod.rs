@@ -115,7 +115,7 @@ impl App {
     ) -> Self {
         let reader = Reader::new(sessions.log().clone(), config.max_followers, Arc::clone(&metrics), closing.clone());
         let workers = TaskTracker::new();
-        workers.spawn(reader::keep_views(reader.views().clone(), closing.clone()));
+        workers.spawn(reader::save_views(reader.views().clone(), closing.clone()));
         Self(Arc::new(Shared {
             sessions,
             access,
@@ -158,7 +158,7 @@ fn router(app: App, config: &Config) -> Router {
         .layer(DefaultBodyLimit::max(config.max_body_bytes))
         .layer(from_fn_with_state(app.clone(), access::check))
         .layer(cors)
-        .layer(from_fn_with_state(app.clone(), access::check_place))
+        .layer(from_fn_with_state(app.clone(), access::check_origin))
         .layer(map_response(access::protect))
         .layer(compress)
         .layer(from_fn(log_request))

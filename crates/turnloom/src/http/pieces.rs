@@ -12,7 +12,7 @@ use turnloom_core::blob::BlobId;
 
 use super::App;
 use crate::log::{BlobRange, BlobSlice};
-use crate::{log, plain};
+use crate::{log, regular_file};
 
 /// What is read at a time.
 pub(super) const PIECE: u64 = 256 * 1024;
@@ -55,7 +55,7 @@ pub(super) fn rest_of_blob(app: &App, id: BlobId, first: &BlobSlice, end: u64) -
 /// All of a file, as large as it is now, and its size. What is not a file is refused, and nobody waits for it.
 pub(super) async fn file(path: &Path) -> io::Result<(Body, u64)> {
     let path = path.to_owned();
-    let opening = tokio::task::spawn_blocking(move || plain::open(&path));
+    let opening = tokio::task::spawn_blocking(move || regular_file::open(&path));
     let file = opening.await.map_err(io::Error::other)??;
     let size = file.metadata()?.len();
     let pieces = stream::try_unfold((File::from_std(file), size), |(mut file, left)| async move {

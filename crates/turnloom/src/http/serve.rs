@@ -26,14 +26,14 @@ use super::{App, router};
 use crate::config::Config;
 
 /// How long answers may take to leave once everything else has ended.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a socket that was cut may take to be gone.
-const CUT: Duration = Duration::from_secs(1);
+const CUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pause after a connection could not be accepted, and how often that is told.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-const TELL_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A server that serves.
 #[derive(Debug)]
@@ -72,12 +72,12 @@ impl Server {
     /// Waits until every answer has left, but not for those who do not take theirs. The app is closing already.
     pub async fn stop(self) {
         self.sockets.close();
-        if tokio::time::timeout(DRAIN, self.sockets.wait()).await.is_ok() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.sockets.wait()).await.is_ok() {
             return;
         }
         tracing::debug!(sockets = self.sockets.len(), "clients that do not read are cut off");
         self.cut.cancel();
-        if tokio::time::timeout(CUT, self.sockets.wait()).await.is_err() {
+        if tokio::time::timeout(CUT_TIMEOUT, self.sockets.wait()).await.is_err() {
             tracing::warn!(sockets = self.sockets.len(), "sockets are left behind");
         }
     }
@@ -132,10 +132,10 @@ impl Accepting {
         let exhausted =
             matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS));
         if exhausted {
-            self.visitors.end_oldest_stranger();
+            self.visitors.end_oldest_unknown();
         }
         // A client that left before it was let in is nobody's business.
-        if exhausted && self.told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+        if exhausted && self.told.is_none_or(|told| told.elapsed() >= LOG_INTERVAL) {
             self.told = Some(Instant::now());
             tracing::error!(%error, "a connection could not be accepted; the daemon goes on and tries again. Raise the limit of open files if this lasts");
         } else {
@@ -157,7 +157,7 @@ impl Connection {
         let Self { router, visitor, closing, patience } = self;
         let asked = visitor.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            visitor.asks();
+            visitor.request_received();
             let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
             request.extensions_mut().insert(visitor.clone());
             router.clone().oneshot(request)
@@ -175,7 +175,7 @@ impl Connection {
             () = asked.ended() => return,
             () = closing.cancelled() => {
                 // Whoever has not asked anything yet is owed no answer.
-                if !asked.has_asked() {
+                if !asked.has_requested() {
                     return;
                 }
                 connection.as_mut().graceful_shutdown();

@@ -31,13 +31,13 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Present {
     /// In the order they came.
-    strangers: BTreeMap<u64, Stranger>,
+    strangers: BTreeMap<u64, UnknownConnection>,
     /// Sessions of the gateway that have shown a token.
     known: HashSet<String>,
 }
 
 #[derive(Debug)]
-struct Stranger {
+struct UnknownConnection {
     end: CancellationToken,
     /// The session of the gateway that it speaks for.
     session: Option<String>,
@@ -52,7 +52,7 @@ struct Connected {
     visitors: Visitors,
     number: u64,
     end: CancellationToken,
-    has_asked: AtomicBool,
+    has_requested: AtomicBool,
     is_known: AtomicBool,
 }
 
@@ -73,21 +73,21 @@ impl Visitors {
         let (number, end) = (self.0.numbers.fetch_add(1, Ordering::Relaxed), self.0.cut.child_token());
         let is_full = {
             let strangers = &mut self.lock().strangers;
-            strangers.insert(number, Stranger { end: end.clone(), session: None });
+            strangers.insert(number, UnknownConnection { end: end.clone(), session: None });
             strangers.len() > self.0.limit
         };
         if is_full {
-            self.end_oldest_stranger();
+            self.end_oldest_unknown();
             if !self.0.has_told.swap(true, Ordering::Relaxed) {
                 let limit = self.0.limit;
                 tracing::warn!(limit, "many connections come without a token; the oldest of them are closed");
             }
         }
-        let (has_asked, is_known) = (AtomicBool::new(false), AtomicBool::new(false));
-        Visitor(Arc::new(Connected { visitors: self.clone(), number, end, has_asked, is_known }))
+        let (has_requested, is_known) = (AtomicBool::new(false), AtomicBool::new(false));
+        Visitor(Arc::new(Connected { visitors: self.clone(), number, end, has_requested, is_known }))
     }
 
-    pub(super) fn end_oldest_stranger(&self) {
+    pub(super) fn end_oldest_unknown(&self) {
         let oldest = self.lock().strangers.pop_first();
         if let Some((_, oldest)) = oldest {
             oldest.end.cancel();
@@ -101,14 +101,14 @@ impl Visitors {
 
 impl Visitor {
     /// It has shown that it may call.
-    pub(super) fn is_known(&self) {
+    pub(super) fn mark_known(&self) {
         if !self.0.is_known.swap(true, Ordering::Relaxed) {
             self.0.visitors.lock().strangers.remove(&self.0.number);
         }
     }
 
     /// It is one of the connections of a session of the gateway.
-    pub(super) fn speaks_for(&self, session: &str) {
+    pub(super) fn join_session(&self, session: &str) {
         let mut present = self.0.visitors.lock();
         if present.known.contains(session) {
             present.strangers.remove(&self.0.number);
@@ -119,14 +119,14 @@ impl Visitor {
 
     /// A session of the gateway that begins on this connection has shown that it may call: so has whoever speaks for it, until it ends.
     #[cfg(feature = "socketio")]
-    pub(super) fn vouch_for(&self, session: &str) -> Vouched {
-        self.is_known();
+    pub(super) fn mark_session_known(&self, session: &str) -> KnownSession {
+        self.mark_known();
         let (visitors, session) = (self.0.visitors.clone(), session.to_owned());
         let mut present = visitors.lock();
         present.strangers.retain(|_, stranger| stranger.session.as_ref() != Some(&session));
         present.known.insert(session.clone());
         drop(present);
-        Vouched { visitors, session }
+        KnownSession { visitors, session }
     }
 
     /// A place for a session of the gateway that has not shown a token; nothing when there is none left.
@@ -136,12 +136,12 @@ impl Visitor {
     }
 
     /// The head of a request is here.
-    pub(super) fn asks(&self) {
-        self.0.has_asked.store(true, Ordering::Relaxed);
+    pub(super) fn request_received(&self) {
+        self.0.has_requested.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn has_asked(&self) -> bool {
-        self.0.has_asked.load(Ordering::Relaxed)
+    pub(super) fn has_requested(&self) -> bool {
+        self.0.has_requested.load(Ordering::Relaxed)
     }
 
     pub(super) async fn ended(&self) {
@@ -162,13 +162,13 @@ impl Drop for Connected {
 /// A session of the gateway is known for as long as this lives.
 #[cfg(feature = "socketio")]
 #[derive(Debug)]
-pub(super) struct Vouched {
+pub(super) struct KnownSession {
     visitors: Visitors,
     session: String,
 }
 
 #[cfg(feature = "socketio")]
-impl Drop for Vouched {
+impl Drop for KnownSession {
     fn drop(&mut self) {
         self.visitors.lock().known.remove(&self.session);
     }
@@ -193,7 +193,7 @@ mod tests {
     fn the_oldest_stranger_goes_and_nobody_who_is_known() {
         let visitors = Visitors::new(2, CancellationToken::new());
         let known = visitors.enter();
-        known.is_known();
+        known.mark_known();
         let (first, second) = (visitors.enter(), visitors.enter());
         assert!(!first.0.end.is_cancelled());
         let third = visitors.enter();
@@ -209,16 +209,16 @@ mod tests {
     fn a_session_is_known_on_all_of_its_connections() {
         let visitors = Visitors::new(3, CancellationToken::new());
         let (first, second, stranger) = (visitors.enter(), visitors.enter(), visitors.enter());
-        second.speaks_for("session");
-        stranger.speaks_for("another");
-        let vouched = first.vouch_for("session");
+        second.join_session("session");
+        stranger.join_session("another");
+        let known_session = first.mark_session_known("session");
         let third = visitors.enter();
-        third.speaks_for("session");
+        third.join_session("session");
         let count = |visitors: &Visitors| visitors.lock().strangers.len();
         assert_eq!(count(&visitors), 1, "only the stranger");
-        drop(vouched);
+        drop(known_session);
         let late = visitors.enter();
-        late.speaks_for("session");
+        late.join_session("session");
         assert_eq!(count(&visitors), 2, "a session that is over speaks for nobody");
         drop((first, second, third, late, stranger));
         assert_eq!(count(&visitors), 0);

@@ -216,7 +216,7 @@ impl Worker {
         let cgroup = self.cgroups.as_ref().map(Cgroups::group).transpose().map_err(failed)?;
         let join_file = cgroup.as_ref().map(Cgroup::join_file).transpose().map_err(failed)?;
         let cgroup_file = join_file.as_ref().map(File::as_raw_fd);
-        let role = AsAgent { daemon: getpid(), guard, cgroup: cgroup_file, files: descriptors::given() };
+        let role = AsAgent { daemon: getpid(), guard, cgroup: cgroup_file, files: descriptors::original_limit() };
         let mut command = agent_command(&launch, &self.instance, role);
         let child = command.spawn().map_err(|error| spawn_error(&launch, error))?;
         self.guard.group_started(Pid::from_child(&child));

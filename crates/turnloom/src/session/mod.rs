@@ -307,7 +307,7 @@ impl Sessions {
         };
         let exits = self.0.exits.fetch_add(1, Ordering::Relaxed) + 1;
         if none_awake || exits.is_multiple_of(EXITS_PER_CLEANUP) {
-            self.0.tracker.spawn_blocking(crate::memory::give_back);
+            self.0.tracker.spawn_blocking(crate::memory::release_free_memory);
         }
     }
 

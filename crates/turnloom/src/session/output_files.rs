@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use turnloom_core::event::Event;
 use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
 
-use crate::plain;
+use crate::regular_file;
 
 /// A file on a working disk is read in much less time; a broken disk must not block the session for longer. All files that are reported together
 /// share this time.
@@ -112,7 +112,7 @@ fn set_output(event: &mut Event, text: String) {
 
 /// The text of a file; of one that is too large both ends, with a note between them.
 fn read(path: &Path, limit: usize) -> io::Result<String> {
-    let mut file = plain::open(path)?;
+    let mut file = regular_file::open(path)?;
     let (size, half) = (file.metadata()?.len(), limit as u64 / 2);
     let mut bytes = Vec::new();
     if size <= limit as u64 {

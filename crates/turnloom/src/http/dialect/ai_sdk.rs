@@ -109,7 +109,7 @@ pub(in super::super) async fn chat(
         let name = path.name().or(chat.id.as_deref()).filter(|name| !name.is_empty());
         let id = session_named(name.ok_or_else(|| Problem::invalid("the body has no `id`"))?);
         let cancels = query.cancel_on_disconnect;
-        let (row, subject, before) = hear(&app, &id, chat, query, &by).await?;
+        let (row, subject, before) = handle_chat(&app, &id, chat, query, &by).await?;
         let stream = follow_subject(&app, &row, profile, subject, before).await?;
         Ok(respond(stream.on_disconnect(stop_on_disconnect(&app, &row, cancels, &by))))
     };
@@ -141,7 +141,7 @@ async fn follow_subject(
 }
 
 /// Does what the request wants, and says what its response is about, and after which position that stands.
-async fn hear(
+async fn handle_chat(
     app: &App,
     id: &SessionId,
     chat: Chat,

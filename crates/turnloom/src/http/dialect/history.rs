@@ -25,7 +25,7 @@ pub(in super::super) const PAGES_AT_ONCE: usize = 8;
 pub(in super::super) const PIECE: usize = 64 * 1024;
 
 /// How long a client may take nothing of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The turn of one who makes a large answer, until it has left.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Reading {
         if body.len() <= PIECE {
             return body.into();
         }
-        let leaving = Leaving(Arc::new(Locked::new(Some(Rest { body, at: 0, moved: true, _turn: self.turn }))));
+        let leaving = OutgoingAnswer(Arc::new(Locked::new(Some(Rest { body, at: 0, moved: true, _turn: self.turn }))));
         self.app.workers.spawn(leaving.clone().watch());
         let pieces = stream::unfold(leaving, |leaving| async move { Some((leaving.next()?, leaving)) });
         // Whoever compresses it asks once more after the end.
@@ -73,7 +73,7 @@ impl Reading {
 
 /// An answer on its way, and who watches it.
 #[derive(Debug, Clone)]
-struct Leaving(Arc<Locked<Option<Rest>>>);
+struct OutgoingAnswer(Arc<Locked<Option<Rest>>>);
 
 #[derive(Debug)]
 struct Rest {
@@ -84,7 +84,7 @@ struct Rest {
     _turn: Option<OwnedSemaphorePermit>,
 }
 
-impl Leaving {
+impl OutgoingAnswer {
     fn next(&self) -> Option<Result<Bytes, std::io::Error>> {
         let mut held = self.0.lock();
         let Some(rest) = held.as_mut() else {
@@ -102,9 +102,9 @@ impl Leaving {
         let watched = Arc::downgrade(&self.0);
         drop(self);
         loop {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(READ_TIMEOUT).await;
             let Some(leaving) = watched.upgrade() else { return };
-            if Leaving(leaving).look() == Found::GivenUp {
+            if OutgoingAnswer(leaving).look() == Found::GivenUp {
                 return;
             }
         }
@@ -136,9 +136,9 @@ pub(in super::super) fn room() -> Arc<Semaphore> {
 mod tests {
     use super::*;
 
-    fn leaving(turn: OwnedSemaphorePermit) -> Leaving {
+    fn leaving(turn: OwnedSemaphorePermit) -> OutgoingAnswer {
         let rest = Rest { body: vec![b'x'; 3 * PIECE + 1].into(), at: 0, moved: true, _turn: Some(turn) };
-        Leaving(Arc::new(Locked::new(Some(rest))))
+        OutgoingAnswer(Arc::new(Locked::new(Some(rest))))
     }
 
     #[test]

@@ -243,7 +243,7 @@ async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &s
 }
 
 /// Why somebody who said something new did not answer, for the agent to read.
-const INSTEAD: &str = "the person said something else instead";
+const NEW_MESSAGE_REASON: &str = "the person said something else instead";
 
 /// Answers all that is asked with no.
 async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
@@ -251,12 +251,12 @@ async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
         AskKind::Permission => Answer::Permission {
             reply: PermissionReply::Reject,
             updated_input: None,
-            message: Some(INSTEAD.to_owned()),
+            message: Some(NEW_MESSAGE_REASON.to_owned()),
             rule: None,
             and_then: AfterAnswer::GoOn,
         },
         AskKind::Question => Answer::Question { answers: None },
-        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: INSTEAD.into() },
+        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: NEW_MESSAGE_REASON.into() },
         AskKind::Interrupt => Answer::Interrupt { value: Value::Null },
     };
     let answers = row.summary.asks.iter().map(|ask| (ask.ask_id.clone(), no(ask))).collect();

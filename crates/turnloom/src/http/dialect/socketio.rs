@@ -23,7 +23,7 @@ use turnloom_core::id::{Seq, SessionId};
 
 use super::super::App;
 use super::super::sign_ins::SignedIn;
-use super::super::visitors::{Place, Visitor, Vouched};
+use super::super::visitors::{KnownSession, Place, Visitor};
 use super::snapshot::{self, CallAnswer, CallError, Request, conversation, perform};
 use super::{find, send};
 use crate::log::{SessionQuery, SessionRow};
@@ -34,7 +34,7 @@ use crate::sync::Locked;
 pub(in super::super) const PATH: &str = "/ws";
 
 const PING_EVERY: Duration = Duration::from_secs(25);
-const PING_PATIENCE: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Messages of one device that wait. More than this at once is a client gone wrong, and it is told so.
 const MAX_WAITING: usize = 64;
@@ -43,10 +43,10 @@ const MAX_WAITING: usize = 64;
 const MAX_UNREAD: usize = 16;
 
 /// How long a connection may take to become one of a device.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a device may be connected before it has shown its token.
-const VERIFY_PATIENCE: Duration = Duration::from_mins(1);
+const VERIFY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Why a call is refused before that.
 const UNVERIFIED: &str = "call `verify` with the daemon's token first";
@@ -55,12 +55,12 @@ const UNVERIFIED: &str = "call `verify` with the daemon's token first";
 const MAX_FOLLOWED: usize = 64;
 
 /// How long a reader that does not read is left alone before it is tried again.
-const FULL: Duration = Duration::from_millis(20);
+const RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// The layer that takes the gateway's requests and leaves the others alone.
 pub(in super::super) fn layer(app: &App) -> SocketIoLayer {
-    let builder = SocketIo::builder().req_path(PATH).connect_timeout(CONNECT_PATIENCE);
-    let builder = builder.ping_interval(PING_EVERY).ping_timeout(PING_PATIENCE).max_buffer_size(MAX_UNREAD);
+    let builder = SocketIo::builder().req_path(PATH).connect_timeout(CONNECT_TIMEOUT);
+    let builder = builder.ping_interval(PING_EVERY).ping_timeout(PING_TIMEOUT).max_buffer_size(MAX_UNREAD);
     let (layer, io) = builder.build_layer();
     let gateway = Gateway { app: app.clone(), devices: Arc::default() };
     io.ns("/", move |socket: SocketRef| {
@@ -130,7 +130,7 @@ impl Gateway {
             identity: device.clone(),
             admitted: Arc::clone(&admitted),
             signed_out,
-            vouched: by_header.then(|| vouch_for(&socket)).flatten(),
+            known_session: by_header.then(|| mark_session_known(&socket)).flatten(),
             follows: HashMap::new(),
             tasks: JoinSet::new(),
         };
@@ -206,12 +206,12 @@ fn listed(devices: &Locked<HashSet<Device>>) -> Vec<Value> {
 }
 
 /// A device that has shown the token is no stranger any more, on none of its connections.
-fn vouch_for(socket: &SocketRef) -> Option<Vouched> {
+fn mark_session_known(socket: &SocketRef) -> Option<KnownSession> {
     let asked = &socket.req_parts().extensions;
     if let Some(place) = asked.get::<Place>() {
         place.leave();
     }
-    asked.get::<Visitor>().map(|visitor| visitor.vouch_for(socket.id.as_str()))
+    asked.get::<Visitor>().map(|visitor| visitor.mark_session_known(socket.id.as_str()))
 }
 
 fn leave(socket: &SocketRef) {
@@ -234,14 +234,14 @@ struct Connection {
     /// Whoever came in by a sign-in leaves when it ends.
     signed_out: CancellationToken,
     /// All of its connections are known, once it is.
-    vouched: Option<Vouched>,
+    known_session: Option<KnownSession>,
     follows: HashMap<SessionId, tokio::task::AbortHandle>,
     tasks: JoinSet<()>,
 }
 
 impl Connection {
     async fn run(mut self, mut incoming: mpsc::Receiver<Value>) {
-        let patience = Instant::now() + VERIFY_PATIENCE;
+        let patience = Instant::now() + VERIFY_TIMEOUT;
         loop {
             let deadline = (!self.admitted.load(Ordering::Relaxed)).then_some(patience);
             tokio::select! {
@@ -338,7 +338,7 @@ impl Connection {
                 return Err(CallError::new("REJECTED", CONNECTED_ALREADY));
             }
             self.admitted.store(true, Ordering::Relaxed);
-            self.vouched = vouch_for(&self.socket);
+            self.known_session = mark_session_known(&self.socket);
         }
         self.check()?;
         let query = SessionQuery { limit: 1, ..SessionQuery::default() };
@@ -380,7 +380,7 @@ impl Connection {
             return Err(CallError::new("RPC_ERROR", message));
         }
         let frames = snapshot::follow(&self.app, row, after, Ids::None).await?;
-        let task = self.tasks.spawn(tell(frames, self.socket.clone(), self.device.clone()));
+        let task = self.tasks.spawn(forward_frames(frames, self.socket.clone(), self.device.clone()));
         // What was followed before is followed from a newer place now.
         if let Some(previous) = self.follows.insert(row.id.clone(), task) {
             previous.abort();
@@ -395,13 +395,13 @@ fn envelope(device: &str, action: &str, payload: &Value) -> Value {
 }
 
 /// Sends what a conversation tells, as fast as the device reads it.
-async fn tell(mut frames: impl FrameStream, socket: SocketRef, device: String) {
+async fn forward_frames(mut frames: impl FrameStream, socket: SocketRef, device: String) {
     while let Some(frame) = frames.next().await {
         let Frame::Projected(told) = frame else { continue };
         for frame in told.iter() {
             let Ok(payload) = serde_json::from_slice(frame.body) else { continue };
             let message = envelope(&device, frame.name.unwrap_or_default(), &payload);
-            if emit(&socket, "receive", &message).await == Told::Gone {
+            if emit(&socket, "receive", &message).await == SendResult::Gone {
                 return;
             }
         }
@@ -409,19 +409,19 @@ async fn tell(mut frames: impl FrameStream, socket: SocketRef, device: String) {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum SendResult {
     Yes,
     /// Nobody is connected any more.
     Gone,
 }
 
 /// Says something to a device, once it has read enough of what was said before.
-async fn emit(socket: &SocketRef, event: &str, message: &Value) -> Told {
+async fn emit(socket: &SocketRef, event: &str, message: &Value) -> SendResult {
     loop {
         match socket.emit(event, message) {
-            Ok(()) => return Told::Yes,
-            Err(SendError::Socket(SocketError::InternalChannelFull)) => tokio::time::sleep(FULL).await,
-            Err(_) => return Told::Gone,
+            Ok(()) => return SendResult::Yes,
+            Err(SendError::Socket(SocketError::InternalChannelFull)) => tokio::time::sleep(RETRY_DELAY).await,
+            Err(_) => return SendResult::Gone,
         }
     }
 }

@@ -16,7 +16,7 @@ use turnloom_core::view::{OpsFrame, View};
 
 use super::op::{Answers, Name, Nothing, Stop, Taken, Unsubscribe};
 use crate::http::asks::{self, Permission};
-use crate::http::asyncapi::{self, Carried};
+use crate::http::asyncapi::{self, ChannelMessage};
 use crate::http::dialect::tasks::{self, TaskFrame};
 use crate::http::document::Schemas;
 use crate::http::events::EventsQuery;
@@ -47,7 +47,7 @@ struct OfAsk {
 }
 
 /// What a client may send.
-pub(in crate::http) fn sent(schemas: &mut Schemas) -> Vec<Carried> {
+pub(in crate::http) fn messages_from_client(schemas: &mut Schemas) -> Vec<ChannelMessage> {
     let generator = &mut schemas.requests;
     let subscribe = [
         stream::<(EventsQuery, OfSession)>(generator, "events"),
@@ -136,7 +136,7 @@ struct Refused {
 }
 
 /// What the daemon may send.
-pub(in crate::http) fn told(schemas: &mut Schemas) -> Vec<Carried> {
+pub(in crate::http) fn messages_to_client(schemas: &mut Schemas) -> Vec<ChannelMessage> {
     let generator = &mut schemas.answers;
     vec![
         ("subscribed", "From now on", op::<(Head, About)>(generator, "subscribed")),

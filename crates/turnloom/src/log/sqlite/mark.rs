@@ -17,11 +17,11 @@ pub(super) enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct DatabaseMark {
     path: PathBuf,
 }
 
-impl Mark {
+impl DatabaseMark {
     /// Takes the mark of a database, and refuses to go on where something is missing that was there.
     pub(super) fn check(database: &Path) -> Result<Self, Error> {
         let mark = Self { path: beside(database, "-mark") };

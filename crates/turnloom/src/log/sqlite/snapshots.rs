@@ -11,13 +11,13 @@ use super::{int, uint};
 use crate::log::{Error, Snapshot, SnapshotName};
 
 /// Snapshots on their way.
-pub(super) struct Saving {
+pub(super) struct SnapshotSave {
     snapshots: Vec<Snapshot>,
     answer: oneshot::Sender<Result<(), Error>>,
     outcome: Result<(), Error>,
 }
 
-impl Saving {
+impl SnapshotSave {
     pub(super) fn new(snapshots: Vec<Snapshot>) -> (Box<Self>, oneshot::Receiver<Result<(), Error>>) {
         let (answer, wait) = oneshot::channel();
         (Box::new(Self { snapshots, answer, outcome: Ok(()) }), wait)

@@ -15,7 +15,7 @@ pub const VIEW: &str = "view";
 
 /// What is known of it here.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct StoredView {
     /// Somebody has looked for it.
     is_known: bool,
     /// The position that each part is kept with.

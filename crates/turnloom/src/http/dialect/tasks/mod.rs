@@ -118,7 +118,7 @@ async fn run(app: &App, turn: &str, query: RunQuery) -> Result<(Task, SessionRow
 fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
     let runs = task.status == Status::Running && row.summary.turn.as_ref() == Some(&task.run_id);
     let waits_for_person = runs && !row.summary.asks.is_empty();
-    let last_heard = if runs { hub::last_heard(row) } else { task.last_activity_at };
+    let last_activity = if runs { hub::last_activity(row) } else { task.last_activity_at };
     let dead = runs && is_zombie(app.tasks.silence_of(&task.session_id), waits_for_person, app.zombie_after);
     RunStatus {
         run_id: task.run_id.to_string(),
@@ -127,8 +127,8 @@ fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
         is_zombie: dead,
         is_zombie_too: dead,
         waits_for_person,
-        last_heartbeat_at: last_heard,
-        updated_at: last_heard,
+        last_heartbeat_at: last_activity,
+        updated_at: last_activity,
         origin: task.origin,
         pipeline_name: row.runtime.clone(),
         started_at: task.started_at,

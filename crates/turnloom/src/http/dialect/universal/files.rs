@@ -18,7 +18,7 @@ use turnloom_core::time::Timestamp;
 use super::super::super::{App, pieces};
 use super::problem::Refused;
 use super::tar;
-use crate::plain;
+use crate::regular_file;
 
 /// Paths that an upload names in its answer.
 const MAX_NAMED: usize = 1_024;
@@ -179,7 +179,7 @@ async fn put(path: &Path, bytes: Bytes) -> Result<(), Refused> {
         fs::create_dir_all(folder).await.map_err(|error| failed(folder, &error))?;
     }
     let to = path.to_owned();
-    let writing = tokio::task::spawn_blocking(move || plain::create(&to)?.write_all(&bytes));
+    let writing = tokio::task::spawn_blocking(move || regular_file::create(&to)?.write_all(&bytes));
     let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
     written.map_err(|error| failed(path, &error))
 }
