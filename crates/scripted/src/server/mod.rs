@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use self::gates::Gates;
 pub use self::seen::Seen;
 use self::seen::SeenList;
-use crate::choose::Playing;
+use crate::choose::ScriptPlayer;
 use crate::ids::Ids;
 use crate::script::Script;
 
@@ -75,7 +75,7 @@ struct Shared {
 /// What a reply takes something from, so it is one at a time.
 #[derive(Debug)]
 struct Stage {
-    playing: Playing,
+    playing: ScriptPlayer,
     ids: Ids,
 }
 
@@ -94,7 +94,7 @@ impl Server {
         let address = listener.local_addr().map_err(fail)?;
         let shared = Arc::new(Shared {
             gates: Gates::new(script.gates()),
-            stage: Mutex::new(Stage { playing: Playing::new(script), ids: Ids::new(&options.ids) }),
+            stage: Mutex::new(Stage { playing: ScriptPlayer::new(script), ids: Ids::new(&options.ids) }),
             seen: SeenList::default(),
             closing: CancellationToken::new(),
         });

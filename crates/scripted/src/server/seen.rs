@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::request::{Api, Asked, Delivery, Kind};
+use crate::request::{Api, Delivery, Kind, ModelRequest};
 
 /// More than any test looks at; older ones are forgotten.
 const MAX_SEEN: usize = 10_000;
@@ -66,7 +66,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn of(path: &str, status: u16, asked: &Asked, reply: Option<String>) -> Self {
+    pub(super) fn of(path: &str, status: u16, asked: &ModelRequest, reply: Option<String>) -> Self {
         Self {
             api: Some(asked.api),
             kind: Some(asked.kind),
