@@ -1,4 +1,4 @@
-//! A message that was accepted, and whether its turn comes: for everybody who sends one and waits for what it leads to. Not here: what the turn says.
+//! Tracks an accepted message until its turn comes, for every client that sends one and waits for the result. Not here: what the turn says.
 
 use crate::event::{Envelope, Event};
 use crate::id::MessageId;
@@ -31,9 +31,9 @@ enum Place {
 pub enum NoTurnReason {
     #[error("the message was taken out of the queue")]
     Removed,
-    #[error("the queue is held; the message waits until somebody lets it go on")]
+    #[error("the queue is held; the message waits until the queue is continued")]
     Held,
-    #[error("the session is archived; the message waits until it is not")]
+    #[error("the session is archived; the message waits until it is unarchived")]
     Archived,
     #[error("the session has ended; the message waits until it is resumed")]
     Ended,

@@ -1,5 +1,5 @@
-//! Tools that a session's clients run: what they are called, what they take, and which of them there are. A call of one is an ask that waits for
-//! its result; asks are the session's, and how an agent is told of a tool is its protocol's.
+//! Tools that a session's clients run: their names, their inputs, and which of them exist. A call of one is an ask that waits for its result. Asks
+//! belong to the session; each protocol knows how to announce a tool to its agent.
 
 use std::collections::HashSet;
 

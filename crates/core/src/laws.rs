@@ -1,4 +1,4 @@
-//! The laws of a log, checked from the outside: this reads events as a stranger would and shares no code with the machine that wrote them.
+//! The laws of a log, checked from the outside: this module reads only the events and shares no code with the machine that wrote them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,7 +40,7 @@ pub fn check<'a>(log: impl IntoIterator<Item = &'a Envelope>, ending: Ending) ->
     reader.violations
 }
 
-/// How many sub-agents may stand inside each other. Whoever is deeper belongs to its turn.
+/// How deep sub-agents may be nested. A deeper sub-agent belongs to its turn.
 const MAX_SUBAGENT_DEPTH: usize = 64;
 
 /// How many of what is still open a violation names.

@@ -129,8 +129,8 @@ impl Archive {
     }
 }
 
-/// Whoever wrote the file, the log has one form: what nobody here knows of an event is left out, and each member is there once. An event of a type
-/// that is not known here is kept.
+/// Brings an event into the form of this version, whoever wrote the file: unknown members are dropped and each member appears once. An event of an
+/// unknown type is kept.
 fn normalized(envelope: Envelope, session_id: &SessionId) -> Envelope {
     let event = match envelope.event {
         Event::Unknown(_) => Event::from_value(envelope.event.kind(), &envelope.event.data()),

@@ -1,4 +1,4 @@
-//! Every fold whose result is kept beside logs, and the check that makes all of them again. Whoever keeps another kind names it here.
+//! Every fold whose result is stored as a snapshot, and the check that recomputes all of them. A new kind of snapshot must be added to the list here.
 //!
 //! Not here: how each is kept and used; that is its owner's.
 

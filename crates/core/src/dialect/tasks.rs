@@ -1,7 +1,7 @@
 //! Tasks: every turn of every session as one line of work that starts, goes on and ends. A fold per session, with nothing in it while no turn runs.
 //!
-//! Who reads which session, and the one order over all of them, is not here: logs have positions of their own, so that order is made where commits
-//! meet, in the `turnloom` crate.
+//! Not here: who reads which session, and the order over all of them. Logs have positions of their own, so that order is made in the `turnloom`
+//! crate, where commits meet.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{Effect, Error, Rule, RulesFile};
 
-/// Who has set a rule.
+/// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -95,7 +95,7 @@ impl Policy {
         Ok(self)
     }
 
-    /// The rules of a project. Whoever calls this has found the project in [`Policy::trusts`].
+    /// The rules of a project. The caller must have checked the project with [`Policy::trusts`].
     pub fn with_project(mut self, file: &str, text: &str) -> Result<Self, Error> {
         self.project = tightening(file, text, "a project")?;
         Ok(self)

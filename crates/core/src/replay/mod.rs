@@ -1,5 +1,5 @@
-//! Recorded traffic, played through a runtime's protocol and the turn machine as if the agent were there: no process, no clock, no chance. Where
-//! recordings come from and where the events go is not decided here.
+//! Recorded traffic, replayed through a runtime's protocol and the turn machine as if the agent were there: no process, no clock, no randomness. Not
+//! here: where recordings come from and where the events go.
 
 #[cfg(test)]
 pub(crate) mod brief;

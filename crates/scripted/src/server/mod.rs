@@ -49,7 +49,7 @@ impl Options {
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("{0} is not on loopback: a scripted model answers anybody, so it listens at home only")]
+    #[error("{0} is not on loopback: a scripted model answers anybody, so it may listen on loopback only")]
     NotLoopback(SocketAddr),
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),

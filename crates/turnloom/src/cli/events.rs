@@ -65,7 +65,7 @@ struct Page {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let mut look = context.terminal.out;
     if look.medium == Medium::Pipe {
-        // Whoever searches in it wants more than a screen shows.
+        // Output in a pipe is usually searched, so lines may be longer than a screen.
         look.width = PIPE_WIDTH;
     }
     let form = if args.json { Form::Json } else { Form::Line(look) };

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use tokio::sync::mpsc;
 
-/// Lines typed ahead. Whoever pastes more waits for them to be taken.
+/// How many lines may be typed ahead. A longer paste waits until lines are read.
 const LINES: usize = 64;
 
 #[derive(Debug, Default)]

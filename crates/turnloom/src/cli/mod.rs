@@ -185,7 +185,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Completions(args) => completions::run(&args, context),
         }
     });
-    // Whoever reads the keyboard may wait for it for ever.
+    // The thread that reads the keyboard may block for ever; do not wait for it.
     runtime.shutdown_background();
     result
 }

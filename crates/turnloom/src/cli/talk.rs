@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Who answers what the agent asks.
+/// How the agent's questions are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
     Person,

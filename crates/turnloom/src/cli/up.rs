@@ -228,7 +228,7 @@ fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &
     Ok(context.terminal.data(&text)?)
 }
 
-/// Whoever wants the daemon to end.
+/// The signals that end the daemon.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -117,7 +117,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
 }
 
 impl Client {
-    /// Whoever does not say its name is `api`.
+    /// A client that does not give a name is called `api`.
     pub(super) fn named(name: Option<&str>) -> Result<Self, Problem> {
         match name.map(str::trim) {
             None | Some("") => Ok(Client("api".to_owned())),

@@ -22,7 +22,7 @@ use crate::{log, private};
 /// The largest file. A session with its blobs is often larger than any other body may be.
 const MAX_FILE_BYTES: usize = 512 * 1024 * 1024;
 
-/// Files that come in or wait for their turn: as many may lie on the disk. Whoever comes later is told to come again.
+/// How many files may be uploaded or wait for their import; each lies on the disk. Further requests are told to try again.
 pub(super) const MAX_FILES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -16,7 +16,7 @@ use crate::reader::{FeedProjection, FeedStream, Frame};
 /// News that come within this time go out together.
 const FRAME: Duration = Duration::from_millis(50);
 
-/// Whoever missed more commits reads the list anew, which costs about as much.
+/// A reader that missed more commits than this reads the list again, which costs about the same.
 const MAX_MISSED: usize = 4_096;
 
 /// A session that only talks on moves up in the list this often.

@@ -81,9 +81,9 @@ pub struct Shared {
     closing: CancellationToken,
     /// What goes on beside requests: sockets, and watching answers leave. The server waits for their sockets.
     workers: TaskTracker,
-    /// Who is told whole logs.
+    /// Permits for answers that read whole logs.
     histories: Arc<Semaphore>,
-    /// Who is told a large page.
+    /// Permits for answers with a large page.
     pages: Arc<Semaphore>,
     /// Whose files lie on the disk until it is their turn to be imported.
     imports: Semaphore,

@@ -127,7 +127,7 @@ impl Accepting {
         self.sockets.spawn(connection.run(socket));
     }
 
-    /// Whoever is too much leaves before whoever is known.
+    /// Handles a failed accept. If descriptors or memory ran out, the oldest unknown connection is closed before any known one.
     fn failed(&mut self, error: &io::Error) {
         let exhausted =
             matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS));
@@ -174,7 +174,7 @@ impl Connection {
             served = connection.as_mut() => served,
             () = asked.ended() => return,
             () = closing.cancelled() => {
-                // Whoever has not asked anything yet is owed no answer.
+                // A connection without a request gets no answer.
                 if !asked.has_requested() {
                     return;
                 }

@@ -1,5 +1,5 @@
-//! Who is connected without having shown that they may call. There is room for so many of them: when one more comes, the oldest goes, so that strangers
-//! keep out strangers and nobody else. A session of the gateway may have several connections, and is known on all of them or on none.
+//! Connections that have not authenticated yet. Their number is limited: when one more comes, the oldest is closed, so that unknown connections
+//! compete only with each other. A session of the gateway may have several connections; all of them are known, or none is.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

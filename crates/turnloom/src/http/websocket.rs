@@ -42,7 +42,7 @@ const FRAMES_AHEAD: usize = 2;
 /// Streams one socket may follow. Several pages may share it.
 const MAX_SUBSCRIPTIONS: usize = 256;
 
-/// Stops and answers of one socket that are on their way. Whoever sends more is not read on until one is done.
+/// How many stops and answers of one socket may be pending. The socket is not read further until one of them is done.
 const MAX_PENDING_OPS: usize = 64;
 
 /// How long a goodbye may take to leave.
@@ -63,7 +63,7 @@ pub(super) async fn upgrade(
     upgrade: Upgrade,
 ) -> Result<Response, Problem> {
     let Client(by) = if client.is_some() { Client::named(client.as_deref())? } else { Client(by) };
-    // Whoever came in by a sign-in leaves when it ends.
+    // A socket that was opened with a sign-in is closed when the sign-in ends.
     let signed_out = signed_in.map_or_else(CancellationToken::new, |Extension(signed_in)| signed_in.ended);
     let tasks = app.workers.clone();
     Ok(upgrade.then(&tasks, async move |socket| {

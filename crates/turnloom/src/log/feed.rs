@@ -1,5 +1,5 @@
-//! Every commit of every session, in the order in which they were made. A position in it is durable: whoever comes back with one, also to another daemon,
-//! goes on there and misses nothing.
+//! Every commit of every session, in commit order. A position in this feed is durable: a follower that comes back with one, even to another daemon
+//! process, continues there and misses nothing.
 //!
 //! The store keeps the commits. Here are the newest of them, with their records, as long as somebody follows.
 
@@ -14,7 +14,7 @@ use turnloom_core::id::{Seq, SessionId};
 use super::{Error, Log, ReadRange, Store};
 use crate::sync::Locked;
 
-/// Commits that are kept for followers that look away for a moment. Who is further behind reads the store.
+/// How many commits are kept in memory for followers that fall behind for a moment. A follower that is further behind reads the store.
 const RING_COMMITS: usize = 128;
 const RING_BYTES: usize = 256 * 1024;
 

@@ -25,7 +25,7 @@ pub struct FeedSource<H> {
     /// Where it was when the reader last looked, and when that was.
     seen: H,
     looked_at: Instant,
-    /// When somebody who was told nothing is told that the stream is alive.
+    /// When the next heartbeat is due if nothing else is sent.
     heartbeat_at: Instant,
     closing: CancellationToken,
     _following: Following,
@@ -48,7 +48,7 @@ impl<H: Copy> FeedSource<H> {
         Self { head, seen, looked_at: now, heartbeat_at: now + HEARTBEAT, closing, _following: following }
     }
 
-    /// The reader was told something: silence is counted from here.
+    /// Something was sent to the reader; the heartbeat is counted from here.
     fn reset_heartbeat(&mut self) {
         self.heartbeat_at = Instant::now() + HEARTBEAT;
     }

@@ -57,7 +57,7 @@ struct Inner {
     log: Log,
     /// The one that was used last stands last.
     entries: Locked<VecDeque<Entry>>,
-    /// Who reads much of a log.
+    /// Permits for reading a long part of a log.
     long: Semaphore,
 }
 

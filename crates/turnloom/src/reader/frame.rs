@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// Waits until there is something to tell; nothing comes after the end. Whoever follows pulls, so a slow one costs nobody else anything.
+/// Waits for the next frame; `None` is the end. A reader pulls frames, so a slow one costs nobody else anything.
 pub trait FrameStream: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<Frame>> + Send;
 }

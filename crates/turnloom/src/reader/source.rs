@@ -1,4 +1,4 @@
-//! One reader's place in a session's log. Only here somebody waits on its follower.
+//! One reader's place in a session's log. This is the only code that waits on a follower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Source {
     follower: Follower,
     metrics: Arc<Metrics>,
     closing: CancellationToken,
-    /// When somebody who was told nothing is told that the stream is alive.
+    /// When the next heartbeat is due if nothing else is sent.
     heartbeat_at: Instant,
     _following: Following,
 }
@@ -54,7 +54,7 @@ impl Source {
         Self { follower, metrics, closing, heartbeat_at: Instant::now() + HEARTBEAT, _following: following }
     }
 
-    /// The reader was told something: silence is counted from here. What is of no concern to a reader does not put its heartbeat off.
+    /// Something was sent to the reader; the heartbeat is counted from here. Records that the reader does not get do not delay its heartbeat.
     pub fn reset_heartbeat(&mut self) {
         self.heartbeat_at = Instant::now() + HEARTBEAT;
     }

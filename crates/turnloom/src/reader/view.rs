@@ -24,7 +24,7 @@ pub use self::stored::VIEW;
 use crate::log::{self, Log};
 use crate::sync::Locked;
 
-/// Changes kept for whoever falls behind or comes back. Who is further behind gets a snapshot.
+/// How many changes are kept for readers that fall behind or reconnect. A reader that is further behind gets a snapshot.
 const KEPT_STEPS: usize = 8_192;
 
 /// When a whole log is folded, only the changes of its last events are kept: hardly anybody stood further back, and they cost as much as the view.
@@ -36,7 +36,7 @@ const KEPT_VIEWS: usize = 8;
 /// From this size on a snapshot that somebody else is still being sent is good enough, with the changes since: large ones are not made for each.
 const LARGE_SNAPSHOT: usize = 256 * 1024;
 
-/// Windows of one view of which large snapshots are made at once. Whoever wants yet another gets the one that is most like it.
+/// How many windows of one view may have large snapshots at once. A reader of another window gets the most similar one.
 const LARGE_WINDOWS: usize = 4;
 
 /// All views. Cloning shares them.

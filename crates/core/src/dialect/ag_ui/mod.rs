@@ -196,7 +196,7 @@ impl AgUi {
         let id = name(message.message_id.as_str());
         self.wanted.take_if(|wanted| wanted.is_in_turn());
         if !self.run.known.contains(id) && !self.messages.contains(id) {
-            // Said elsewhere. Who said it here has it already, and would have it twice.
+            // The message came from another client. The client that sent it here has it already and would show it twice.
             let (by, content) = (None, text_of(&message.content));
             out.push(&Frame::TextMessageStart { message_id: id, role: "user", subagent_run_id: by });
             out.push(&Frame::TextMessageContent { message_id: id, delta: &content, subagent_run_id: by });

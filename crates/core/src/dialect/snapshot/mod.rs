@@ -466,7 +466,7 @@ impl Dialect for Snapshot {
         (self.after, self.going) = (after, after == Seq::ZERO);
     }
 
-    /// Whoever comes back gets the whole message again, so nothing has to be closed.
+    /// A client that reconnects gets the whole message again, so nothing has to be closed.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;
     }

@@ -1,4 +1,4 @@
-//! Who said something, and when a turn begins and ends.
+//! Messages of people and of the agent, and the beginnings and ends of turns.
 
 use super::{Key, Step, tell};
 use crate::event::{Done, Part, Usage, UserMessage};

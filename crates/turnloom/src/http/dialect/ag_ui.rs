@@ -125,7 +125,7 @@ async fn begin(
     let mut row = match find(app, &id).await? {
         Some(row) => row,
         None if said.is_some() => find_or_create(app, &id, new).await?,
-        // Who only looks makes nothing.
+        // A client that only connects creates no session.
         None => {
             let runtime = new.runtime.as_deref().unwrap_or(DEFAULT_RUNTIME);
             if app.sessions.runtimes().get(runtime).is_none() {

@@ -38,44 +38,40 @@ const MAX: usize = 500;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        get("/agent-ui/sessions", "Sessions in brief: the standard's listSummary (Agent UI)", list)
+        get("/agent-ui/sessions", "List sessions: the standard's listSummary (Agent UI)", list)
             .query::<ListQuery>()
-            .answers::<shapes::AgentUiSessions>(200, "A page of them"),
-        get("/agent-ui/sessions/{id}", "One session in brief: sessionSnapshot (Agent UI)", snapshot)
-            .answers::<shapes::AgentUiSnapshot>(200, "It, with what waits for a person"),
-        get("/agent-ui/sessions/{id}/events", "Follow a session as Agent UI events", events)
+            .answers::<shapes::AgentUiSessions>(200, "One page of sessions"),
+        get("/agent-ui/sessions/{id}", "Get a session: sessionSnapshot (Agent UI)", snapshot)
+            .answers::<shapes::AgentUiSnapshot>(200, "The session, with what waits for a person"),
+        get("/agent-ui/sessions/{id}/events", "Stream a session as Agent UI events", events)
             .query::<FollowQuery>()
-            .answers_as(200, "Every event after a position, and then whatever comes", "text/event-stream"),
+            .answers_as(200, "Every event after a position, then new events as they happen", "text/event-stream"),
         get(
             "/agent-ui/sessions/{id}/window",
-            "The newest messages, or those before one: windowDetail (Agent UI)",
+            "Get the newest messages, or those before a given one: windowDetail (Agent UI)",
             window,
         )
         .query::<WindowQuery>()
         .answers::<shapes::AgentUiWindow>(200, "`messages.snapshot` with its bounds"),
-        get("/agent-ui/sessions/{id}/timeline", "A page of events: timelinePage (Agent UI)", timeline)
+        get("/agent-ui/sessions/{id}/timeline", "Get a page of events: timelinePage (Agent UI)", timeline)
             .query::<TimelineQuery>()
             .answers::<shapes::AgentUiTimeline>(200, "Events, and where the next page begins"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}",
-            "What an artifact is: artifactPreview (Agent UI)",
+            "Get a preview of an artifact: artifactPreview (Agent UI)",
             artifact,
         )
-        .answers::<shapes::AgentUiArtifact>(200, "Its facts and its beginning"),
+        .answers::<shapes::AgentUiArtifact>(200, "Its description and its first part"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}/content",
-            "An artifact: artifactContent (Agent UI)",
+            "Get the content of an artifact: artifactContent (Agent UI)",
             content,
         )
         .answers_bytes(200, "All of it", "application/octet-stream"),
-        get("/agent-ui/sessions/{id}/evidence", "What was found: evidenceJob (Agent UI)", evidence)
+        get("/agent-ui/sessions/{id}/evidence", "List the evidence: evidenceJob (Agent UI)", evidence)
             .answers::<shapes::AgentUiEvidence>(200, "The newest state of each piece"),
-        get(
-            "/agent-ui/sessions/{id}/diagnostics",
-            "What went wrong, and what was used: diagnostics (Agent UI)",
-            diagnostics,
-        )
-        .answers::<shapes::AgentUiDiagnostics>(200, "Diagnostics and metrics"),
+        get("/agent-ui/sessions/{id}/diagnostics", "List errors and usage: diagnostics (Agent UI)", diagnostics)
+            .answers::<shapes::AgentUiDiagnostics>(200, "Diagnostics and metrics"),
     ]
 }
 

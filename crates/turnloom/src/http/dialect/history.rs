@@ -66,7 +66,7 @@ impl Reading {
         let leaving = OutgoingAnswer(Arc::new(Locked::new(Some(Rest { body, at: 0, moved: true, _turn: self.turn }))));
         self.app.workers.spawn(leaving.clone().watch());
         let pieces = stream::unfold(leaving, |leaving| async move { Some((leaving.next()?, leaving)) });
-        // Whoever compresses it asks once more after the end.
+        // The compression layer polls once more after the end, hence `fuse`.
         Body::from_stream(pieces.fuse())
     }
 }

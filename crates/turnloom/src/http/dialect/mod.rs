@@ -211,7 +211,7 @@ struct Accepted {
     before: Seq,
 }
 
-/// Sends what a person said. Whoever says something new instead of answering has answered: no.
+/// Sends a person's message. A new message instead of an answer counts as a refusal of what was asked.
 async fn say(
     app: &App,
     row: &SessionRow,

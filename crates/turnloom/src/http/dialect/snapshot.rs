@@ -36,10 +36,10 @@ const CONVERSATIONS: usize = 500;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        post("/snapshot/rpc", "Call what the snapshot protocol calls: history, conversations, approvals", call)
+        post("/snapshot/rpc", "Call a method of the snapshot protocol: history, conversations, approvals", call)
             .body::<Request>()
             .example(json!({ "requestId": "r-1", "method": "listConversations" }))
-            .answers::<CallAnswer>(200, "What the call gave, or why it did not"),
+            .answers::<CallAnswer>(200, "The result of the call, or its error"),
     ]
 }
 

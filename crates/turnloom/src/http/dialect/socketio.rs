@@ -73,7 +73,7 @@ pub(in super::super) fn layer(app: &App) -> SocketIoLayer {
 #[derive(Clone)]
 struct Gateway {
     app: App,
-    /// Those that have shown the token. Who has not occupies nothing.
+    /// Devices that have verified the token. Others take no space here.
     devices: Arc<Locked<HashSet<Device>>>,
 }
 
@@ -231,7 +231,7 @@ struct Connection {
     identity: Device,
     /// It may do what the token allows.
     admitted: Arc<AtomicBool>,
-    /// Whoever came in by a sign-in leaves when it ends.
+    /// A connection that was opened with a sign-in is closed when the sign-in ends.
     signed_out: CancellationToken,
     /// All of its connections are known, once it is.
     known_session: Option<KnownSession>,
@@ -312,7 +312,7 @@ impl Connection {
         self.check()?;
         let by = format!("gateway:{}", self.device);
         let payload = perform(&self.app, &by, method, params).await?;
-        // Whoever reads a conversation follows it from there, so that nothing falls between.
+        // A client that reads a conversation follows it from that position, so that it misses nothing.
         let named = |name: &str| payload.get(name).and_then(Value::as_str).map(SessionId::trusted);
         match method {
             "getAgentMessages" => {

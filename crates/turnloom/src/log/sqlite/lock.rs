@@ -55,7 +55,7 @@ fn name_holder(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who has it, if it has come to say so and is still there.
+/// The process that holds the lock, if it wrote its id and still runs.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

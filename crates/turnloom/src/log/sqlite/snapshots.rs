@@ -1,4 +1,5 @@
-//! Snapshots, saved and read. Saving one is a chore: it goes along with the next group, behind what somebody waits for, and has no sync of its own.
+//! Saves and reads snapshots. A save is a background job: it is added to the next group, after the writes that somebody waits for, and has no sync of
+//! its own.
 
 use bytes::Bytes;
 use rusqlite::{Connection, Row};

@@ -1,6 +1,6 @@
-//! Work that is too much for one group: a session with a million events is made and removed in steps, one per group, and everybody else's writes go
-//! between them. Until it is whole, and from the moment it is removed, such a session is hidden; what a dead daemon left hidden is removed by the
-//! next.
+//! Work that is too large for one group: a session with a million events is created and deleted in steps, one per group, and other writes go between
+//! them. Such a session is hidden until it is complete, and from the moment it is deleted. Sessions that a crashed daemon left hidden are deleted by
+//! the next one.
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;

@@ -1,5 +1,5 @@
-//! Sees to it that the view of a long session is kept beside its log, also while nobody looks: it follows the feed, and brings a view forward and saves
-//! it when its session has got long since the last time. One at a time; nobody waits for it.
+//! Saves the views of long sessions as snapshots, even if nobody looks at them: follows the feed, and brings a view forward and saves it when its
+//! session has grown enough since the last time. One at a time; nobody waits for it.
 
 use std::collections::HashMap;
 

@@ -30,21 +30,21 @@ use crate::session::now;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        get("/api/tasks/events", "Follow the turns of all sessions", stream::events)
+        get("/api/tasks/events", "Stream the turns of all sessions", stream::events)
             .query::<stream::EventsQuery>()
             .answers_as(
                 200,
                 "`connected`, then `task:started`, `task:progress`, `task:completed`, `heartbeat`",
                 "text/event-stream",
             ),
-        get("/api/tasks/active", "The turns that run", active)
+        get("/api/tasks/active", "List the running turns", active)
             .answers::<ActiveTasks>(200, "`tasks`, and the `position` in the stream they belong to"),
-        get("/api/agent-runs/{turn_id}/status", "What became of a turn, and whether it is alive", status)
+        get("/api/agent-runs/{turn_id}/status", "Get the status of a turn, and whether it is still alive", status)
             .query::<RunQuery>()
-            .answers::<RunStatus>(200, "As it is now"),
-        post("/api/agent-runs/{turn_id}/cancel", "Stop a turn; one that is dead by force", cancel)
+            .answers::<RunStatus>(200, "The turn as it is now"),
+        post("/api/agent-runs/{turn_id}/cancel", "Cancel a turn; a dead one is ended by force", cancel)
             .query::<RunQuery>()
-            .answers::<Cancelled>(200, "The turn is settled"),
+            .answers::<Cancelled>(200, "The turn has ended"),
     ]
 }
 

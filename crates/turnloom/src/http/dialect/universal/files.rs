@@ -1,5 +1,5 @@
-//! Files, as this protocol's clients read and write them: relative to a session's working directory, or absolute. Whoever has the token may do this; it
-//! can tell an agent to do the same.
+//! Files as this protocol's clients read and write them: relative to a session's working directory, or absolute. Every holder of the token may do
+//! this, because it can tell an agent to do the same.
 
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
