@@ -120,7 +120,7 @@ impl Daemon {
         let log = Log::open(&data, config.durability)?;
         // The directory is ours from here on.
         let token = match token {
-            Token::Kept => Some(kept_token(&data)?),
+            Token::Kept => Some(stored_token(&data)?),
             Token::Given(token) => Some(token),
             Token::None => None,
         };
@@ -251,7 +251,7 @@ fn hosts(config: &Config, address: SocketAddr) -> Vec<String> {
     hosts
 }
 
-fn kept_token(data: &Path) -> Result<String, Error> {
+fn stored_token(data: &Path) -> Result<String, Error> {
     let path = data.join(TOKEN);
     // Somebody may have put it there with an editor.
     private::restrict(&path).map_err(|cause| Error::File { doing: "close to others", path: path.clone(), cause })?;

@@ -7,9 +7,9 @@ use super::queue::Place;
 use super::state::Queued;
 use crate::command::{Refusal, Reply};
 use crate::event::{
-    Activity, AgentUnparsed, Event, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest, QuestionRequest,
-    Rollback, SaidBy, SessionEnded, SessionReady, Stands, Steer, SteerState, SubagentEnded, ToolStart, Unanswered,
-    UserMessage,
+    Activity, AgentUnparsed, Event, EventAuthor, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest,
+    Placement, QuestionRequest, Rollback, SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart,
+    Unanswered, UserMessage,
 };
 use crate::id::{AskId, MessageId, SubagentId};
 use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure};
@@ -143,7 +143,7 @@ impl Machine {
             return; // The echo of a name that it was told.
         }
         let law_violation = match &event {
-            event if event.said_by() != SaidBy::Agent => Some("this is not for an agent to say"),
+            event if event.author() != EventAuthor::Agent => Some("this is not for an agent to say"),
             event => self.state.open.law_violation(event, subagent_id.as_ref()),
         };
         let actor = match &event {
@@ -429,11 +429,11 @@ fn tool_label(start: &ToolStart) -> String {
 
 /// Whether a fact may stand between turns.
 fn allowed_between_turns(event: &Event) -> bool {
-    match Event::stands(event.kind()) {
-        Stands::Anywhere => true,
-        Stands::InTurn => false,
+    match Event::placement(event.kind()) {
+        Placement::Anywhere => true,
+        Placement::InTurn => false,
         // A helper may begin its work after the turn that wanted it.
-        Stands::InTurnOrBackground => {
+        Placement::InTurnOrBackground => {
             matches!(event, Event::SubagentStarted(started) if started.background == Some(true))
         }
     }

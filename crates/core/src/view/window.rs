@@ -90,7 +90,7 @@ pub fn content(message: &Message) -> String {
     let mut content = String::new();
     let mut follows_text = false;
     for block in &message.blocks {
-        let text = block.said();
+        let text = block.spoken_text();
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             if !content.is_empty() && !follows_text && !content.ends_with('\n') {
                 content.push_str("\n\n");

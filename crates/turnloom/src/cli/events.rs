@@ -10,7 +10,7 @@ use turnloom_core::id::{Seq, SessionId};
 
 use super::Context;
 use super::connect::{self, Purpose, path};
-use super::follow::{Follow, Followed, Patience};
+use super::follow::{Follow, Followed, ReconnectLimit};
 use super::render::{Look, Medium, line};
 use super::terminal::Terminal;
 use crate::client::{Client, escape};
@@ -129,7 +129,7 @@ async fn page(client: &Client, session: &SessionId, after: Seq, types: Option<&s
 async fn follow(args: &Args, form: Form, context: &mut Context) -> Result<ExitCode> {
     let client = context.target.running().await?;
     let session = connect::session(&client, &args.id).await?;
-    let follow = Follow::new(&context.target, &client, &session.session_id, Seq(args.after), Patience::Endless);
+    let follow = Follow::new(&context.target, &client, &session.session_id, Seq(args.after), ReconnectLimit::Endless);
     let mut follow = follow.only(args.types.clone());
     loop {
         match follow.next().await? {

@@ -12,7 +12,7 @@ use crate::client::{Backoff, Client, Events, Received};
 
 /// How long a follower waits for a daemon to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum ReconnectLimit {
     Endless,
     Limited(Duration),
 }
@@ -31,20 +31,26 @@ pub(super) struct Follow {
     client: Client,
     session: SessionId,
     types: Option<String>,
-    patience: Patience,
+    reconnect_limit: ReconnectLimit,
     after: Seq,
     events: Option<Events>,
     lost: Option<(Instant, Backoff)>,
 }
 
 impl Follow {
-    pub(super) fn new(target: &Target, client: &Client, session: &SessionId, after: Seq, patience: Patience) -> Self {
+    pub(super) fn new(
+        target: &Target,
+        client: &Client,
+        session: &SessionId,
+        after: Seq,
+        reconnect_limit: ReconnectLimit,
+    ) -> Self {
         Self {
             target: target.clone(),
             client: client.clone(),
             session: session.clone(),
             types: None,
-            patience,
+            reconnect_limit,
             after,
             events: None,
             lost: None,
@@ -86,8 +92,8 @@ impl Follow {
     /// One try to be connected again.
     async fn connect(&mut self) -> Result<Option<Followed>> {
         if let Some((since, backoff)) = &mut self.lost {
-            if let Patience::Limited(patience) = self.patience
-                && since.elapsed() > patience
+            if let ReconnectLimit::Limited(reconnect_limit) = self.reconnect_limit
+                && since.elapsed() > reconnect_limit
             {
                 let what = format!("the daemon at {} went away", self.client.url());
                 return Err(

@@ -18,7 +18,7 @@ use turnloom_core::summary::SessionStatus;
 
 use super::answering::Interview;
 use super::connect::{Session, Target, path};
-use super::follow::{Follow, Followed, Patience};
+use super::follow::{Follow, Followed, ReconnectLimit};
 use super::keyboard::Keyboard;
 use super::render::{Medium, Renderer};
 use super::terminal::Terminal;
@@ -26,7 +26,7 @@ use crate::client::Error;
 use crate::session::now;
 
 /// How long a daemon may be gone in the middle of a turn.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How often the line that moves moves.
 const TICK: Duration = Duration::from_millis(100);
@@ -115,7 +115,13 @@ impl<'a> Conversation<'a> {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
             session: session.session_id.clone(),
-            follow: Follow::new(target, client, &session.session_id, session.head, Patience::Limited(PATIENCE)),
+            follow: Follow::new(
+                target,
+                client,
+                &session.session_id,
+                session.head,
+                ReconnectLimit::Limited(RECONNECT_TIMEOUT),
+            ),
             renderer: Renderer::new(terminal.out, terminal.err),
             terminal,
             asking,

@@ -80,7 +80,7 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     // The model of the demo ends with the daemon.
     let demo = if args.demo_claude { make_demo(&daemon, context).await? } else { None };
     let first = if args.no_sample || demo.is_some() { None } else { make_first_session(&daemon).await? };
-    greet(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
+    print_welcome(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
     if let Some(first) = first {
         // Its agent greets whoever comes; nobody has to wait for it.
         daemon
@@ -191,7 +191,7 @@ async fn make_demo(daemon: &Daemon, context: &mut Context) -> Result<Option<(Ser
     }
 }
 
-fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &mut Context) -> Result<()> {
+fn print_welcome(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &mut Context) -> Result<()> {
     let look = context.terminal.out;
     let data = context.target.data.display().to_string();
     let program = if data_given { format!("turnloom --data {data}") } else { "turnloom".to_owned() };

@@ -21,11 +21,11 @@ use subtle::ConstantTimeEq;
 
 use self::signer::Signer;
 use super::App;
+use super::connections::RegisteredConnection;
 use super::dialect::refuse;
 use super::dialect::universal::problem::Refused;
 use super::problem::Problem;
 use super::sign_ins::{SignIns, SignedIn};
-use super::visitors::Visitor;
 use crate::config::{is_host, is_origin};
 use crate::reader::UNBUFFERED;
 use crate::sync::Locked;
@@ -336,8 +336,8 @@ fn admit_request(app: &App, request: &Request) -> Result<Entry, Box<Response>> {
     let refused = |status, code, detail: String| Err(Box::new(refuse(path, Problem::new(status, code, detail))));
     match app.access.admit(request.method(), headers) {
         Ok(entry) => {
-            if let Some(visitor) = request.extensions().get::<Visitor>() {
-                visitor.mark_known();
+            if let Some(registered) = request.extensions().get::<RegisteredConnection>() {
+                registered.mark_known();
             }
             Ok(entry)
         }
@@ -383,14 +383,15 @@ pub(super) async fn protect(mut response: Response) -> Response {
 
 /// A device may have several connections, and shows its token on one of them: all are known then. Until that it takes one of the strangers' places.
 fn enter_gateway(request: &mut Request) -> Result<(), Problem> {
-    let visitor = request.extensions().get::<Visitor>().filter(|_| is_gateway(request.uri().path())).cloned();
-    let Some(visitor) = visitor else { return Ok(()) };
+    let registered =
+        request.extensions().get::<RegisteredConnection>().filter(|_| is_gateway(request.uri().path())).cloned();
+    let Some(registered) = registered else { return Ok(()) };
     let session = request.uri().query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("sid="));
     if let Some(session) = session {
-        visitor.join_session(session);
+        registered.join_session(session);
         return Ok(());
     }
-    let place = visitor.take_place().ok_or_else(|| {
+    let place = registered.take_place().ok_or_else(|| {
         let detail = "too many devices are connected that have not shown a token; see max_strangers";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_strangers", detail)
     })?;

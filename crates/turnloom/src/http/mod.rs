@@ -8,6 +8,7 @@ mod asyncapi;
 mod background;
 mod blobs;
 mod components;
+mod connections;
 mod conversations;
 mod dialect;
 mod docs;
@@ -32,7 +33,6 @@ mod state;
 mod table;
 mod turns;
 mod views;
-mod visitors;
 mod websocket;
 mod wire;
 

@@ -21,7 +21,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::ServiceExt as _;
 use tower_http::timeout::TimeoutBody;
 
-use super::visitors::{Visitor, Visitors};
+use super::connections::{ConnectionRegistry, RegisteredConnection};
 use super::{App, router};
 use crate::config::Config;
 
@@ -55,7 +55,7 @@ impl Server {
             closing: app.closing.clone(),
             // Made once and shared: a router that is not finished would be copied for every connection.
             router: router(app, config).with_state(()),
-            visitors: Visitors::new(config.max_strangers, cut.clone()),
+            connections: ConnectionRegistry::new(config.max_strangers, cut.clone()),
             sockets: sockets.clone(),
             patience: Duration::from_secs(config.request_seconds.into()),
             told: None,
@@ -93,7 +93,7 @@ struct Accepting {
     listener: TcpListener,
     closing: CancellationToken,
     router: Router,
-    visitors: Visitors,
+    connections: ConnectionRegistry,
     sockets: TaskTracker,
     patience: Duration,
     /// When it was last told that connections cannot be accepted.
@@ -120,10 +120,14 @@ impl Accepting {
     fn serve(&self, stream: TcpStream) {
         // A frame leaves when it is written, however small it is.
         drop(stream.set_nodelay(true));
-        let visitor = self.visitors.enter();
-        let socket = Socket::new(stream, visitor.clone(), self.sockets.token());
-        let connection =
-            Connection { router: self.router.clone(), visitor, closing: self.closing.clone(), patience: self.patience };
+        let registered = self.connections.enter();
+        let socket = Socket::new(stream, registered.clone(), self.sockets.token());
+        let connection = Connection {
+            router: self.router.clone(),
+            registered,
+            closing: self.closing.clone(),
+            patience: self.patience,
+        };
         self.sockets.spawn(connection.run(socket));
     }
 
@@ -132,7 +136,7 @@ impl Accepting {
         let exhausted =
             matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS));
         if exhausted {
-            self.visitors.end_oldest_unknown();
+            self.connections.end_oldest_unknown();
         }
         // A client that left before it was let in is nobody's business.
         if exhausted && self.told.is_none_or(|told| told.elapsed() >= LOG_INTERVAL) {
@@ -147,19 +151,19 @@ impl Accepting {
 /// One client and its requests.
 struct Connection {
     router: Router,
-    visitor: Visitor,
+    registered: RegisteredConnection,
     closing: CancellationToken,
     patience: Duration,
 }
 
 impl Connection {
     async fn run(self, socket: Socket) {
-        let Self { router, visitor, closing, patience } = self;
-        let asked = visitor.clone();
+        let Self { router, registered, closing, patience } = self;
+        let asked = registered.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            visitor.request_received();
+            registered.request_received();
             let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
-            request.extensions_mut().insert(visitor.clone());
+            request.extensions_mut().insert(registered.clone());
             router.clone().oneshot(request)
         });
         let connection = http1::Builder::new()
@@ -198,14 +202,14 @@ struct Socket {
     reading: Pin<Box<WaitForCancellationFutureOwned>>,
     writing: Pin<Box<WaitForCancellationFutureOwned>>,
     /// It counts among the strangers for as long as it is open.
-    _visitor: Visitor,
+    _visitor: RegisteredConnection,
     _counted: TaskTrackerToken,
 }
 
 impl Socket {
-    fn new(stream: TcpStream, visitor: Visitor, counted: TaskTrackerToken) -> Self {
-        let ended = || Box::pin(visitor.end_token().cancelled_owned());
-        Self { stream, reading: ended(), writing: ended(), _visitor: visitor, _counted: counted }
+    fn new(stream: TcpStream, registered: RegisteredConnection, counted: TaskTrackerToken) -> Self {
+        let ended = || Box::pin(registered.end_token().cancelled_owned());
+        Self { stream, reading: ended(), writing: ended(), _visitor: registered, _counted: counted }
     }
 
     fn poll_writable(&mut self, cx: &mut Context<'_>) -> io::Result<()> {

@@ -94,7 +94,7 @@ impl AgUi {
 
     /// Everything as it is, for who only reads.
     pub fn history(&self) -> Vec<Value> {
-        self.messages.snapshot().told().collect()
+        self.messages.snapshot().to_messages().collect()
     }
 
     /// Whether this fold of the past is also that of a run with these tools: what a client runs itself is told in another way.

@@ -44,8 +44,8 @@ impl AgUi {
         self.lanes.iter().filter(|(_, lane)| !told_behind(lane)).for_each(|(id, lane)| lane.begin(id, out));
         for message in &behind {
             match self.open.iter().find(|open| open.id == message.id()) {
-                Some(open) => open.tell(message, out),
-                None => message.tell(out),
+                Some(open) => open.write(message, out),
+                None => message.write(out),
             }
             let of_call = self.lanes.iter().filter(|(_, lane)| lane.call.as_deref() == Some(message.id()));
             of_call.for_each(|(id, lane)| lane.begin(id, out));
@@ -91,7 +91,7 @@ fn can_follow(settled: &[Arc<Message>], rest: &[&Message], run: &RunInput) -> bo
 
 impl OpenText {
     /// All that was said in it, and it goes on.
-    fn tell(&self, message: &Message, out: &mut Frames) {
+    fn write(&self, message: &Message, out: &mut Frames) {
         self.begin(out);
         message.write_content(out);
     }
@@ -99,7 +99,7 @@ impl OpenText {
 
 impl Message {
     /// The message as it is told when it happens.
-    fn tell(&self, out: &mut Frames) {
+    fn write(&self, out: &mut Frames) {
         let (message_id, subagent_run_id) = (self.id(), self.by.as_deref());
         match &self.body {
             Body::User(_) => {}

@@ -255,7 +255,7 @@ impl Projection for History {
         self.bytes += frames.size();
         match &envelope.event {
             // A part of the answer that it was said into.
-            Event::UserMessage(_) if self.dialect.tells(envelope) => {}
+            Event::UserMessage(_) if self.dialect.is_about_told_turn(envelope) => {}
             Event::UserMessage(message) => {
                 let message = of_user(message);
                 self.bytes += message.parts.iter().map(|part| part.to_string().len()).sum::<usize>();

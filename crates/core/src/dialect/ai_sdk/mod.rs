@@ -134,7 +134,7 @@ impl AiSdk {
                         // The turn that runs took it in: the rest of that is its answer.
                         self.turn_started(envelope, out);
                     }
-                } else if steers && self.tells(envelope) {
+                } else if steers && self.is_about_told_turn(envelope) {
                     self.steered(message, out);
                 }
                 return;
@@ -178,7 +178,7 @@ impl AiSdk {
     }
 
     /// Whether the turn of a fact is the one that is being told.
-    fn tells(&self, envelope: &Envelope) -> bool {
+    fn is_about_told_turn(&self, envelope: &Envelope) -> bool {
         self.turn.is_some() && self.turn == envelope.turn_id
     }
 

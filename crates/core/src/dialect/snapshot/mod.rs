@@ -81,13 +81,13 @@ impl Snapshot {
         fold
     }
 
-    fn tell(&self, stream: &str, event: StreamEvent<'_>, out: &mut Frames) {
+    fn write_event(&self, stream: &str, event: StreamEvent<'_>, out: &mut Frames) {
         let conversation_id = self.session.as_str();
         out.push_named(STREAM, &StreamPayload { stream_id: stream, agent_id: AGENT_ID, conversation_id, event });
     }
 
     fn compaction(&self, event: StreamEvent<'_>, out: &mut Frames) {
-        self.tell(&format!("compaction:{AGENT_ID}"), event, out);
+        self.write_event(&format!("compaction:{AGENT_ID}"), event, out);
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
@@ -181,7 +181,7 @@ impl Snapshot {
                     result: &text,
                     is_error: result.is_error,
                 };
-                self.tell(&tool.stream, event, out);
+                self.write_event(&tool.stream, event, out);
                 if let Some(kept) = &mut self.kept {
                     kept.tool(envelope, id, &tool.name, &text, result.is_error);
                 }
@@ -212,7 +212,7 @@ impl Snapshot {
             Event::Failure(failure) => {
                 self.update(out);
                 let event = StreamEvent::AgentError { message: &failure.message };
-                self.tell(&format!("system:{}", self.session), event, out);
+                self.write_event(&format!("system:{}", self.session), event, out);
             }
             Event::Done(done) => self.done(envelope, done, out),
             _ => {}
@@ -225,7 +225,7 @@ impl Snapshot {
         if self.open.is_none() {
             self.segment += 1;
             let stream = format!("{}:{}", name(&self.turn), self.segment);
-            self.tell(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
+            self.write_event(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
             self.stream.clone_from(&stream);
             self.open = Some(OpenMessage { stream, content: Vec::new(), dirty: false, ending: None });
         }
@@ -253,7 +253,11 @@ impl Snapshot {
             && std::mem::replace(&mut open.dirty, false)
             && let Some(open) = &self.open
         {
-            self.tell(&open.stream, StreamEvent::MessageUpdate { message: Message::assistant(&open.content) }, out);
+            self.write_event(
+                &open.stream,
+                StreamEvent::MessageUpdate { message: Message::assistant(&open.content) },
+                out,
+            );
         }
     }
 
@@ -265,7 +269,7 @@ impl Snapshot {
         }
         if let Some(open) = self.open.take() {
             let message = Message { stop_reason: Some(stop_reason), ..Message::assistant(&open.content) };
-            self.tell(&open.stream, StreamEvent::MessageEnd { message, stop_reason }, out);
+            self.write_event(&open.stream, StreamEvent::MessageEnd { message, stop_reason }, out);
             if let Some(kept) = &mut self.kept {
                 kept.message(envelope, &open.stream, &open.content, stop_reason);
             }
@@ -324,7 +328,7 @@ impl Snapshot {
 
     fn write_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let event = StreamEvent::ToolExecutionStart { tool_call_id: name(id), tool_name: &tool.name, args: &tool.args };
-        self.tell(&tool.stream, event, out);
+        self.write_event(&tool.stream, event, out);
     }
 
     fn delegate(&mut self, id: &str, which: usize, out: &mut Frames) {
@@ -356,7 +360,7 @@ impl Snapshot {
             args: &tool.args,
             partial_result: &partial,
         };
-        self.tell(&tool.stream, event, out);
+        self.write_event(&tool.stream, event, out);
     }
 
     // ---- asks ----
@@ -388,8 +392,12 @@ impl Snapshot {
             open.dirty = false;
         }
         if let Some(open) = &self.open {
-            self.tell(&open.stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
-            self.tell(&open.stream, StreamEvent::MessageUpdate { message: Message::assistant(&open.content) }, out);
+            self.write_event(&open.stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
+            self.write_event(
+                &open.stream,
+                StreamEvent::MessageUpdate { message: Message::assistant(&open.content) },
+                out,
+            );
         }
         let mut tools: Vec<(&String, &OpenTool)> = self.tools.iter().collect();
         tools.sort_by_key(|(_, tool)| tool.order);

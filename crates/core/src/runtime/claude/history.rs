@@ -115,7 +115,7 @@ impl Reader {
         let blocks = message.blocks();
         let has_result = blocks.iter().any(|block| matches!(block, Block::ToolResult { .. }));
         if entry.kind == "user" && !has_result {
-            return self.said(entry, &message, at);
+            return self.user_message(entry, &message, at);
         }
         let mut out = Output::default();
         let name = message.id.clone().unwrap_or_default();
@@ -149,7 +149,7 @@ impl Reader {
     }
 
     /// What a person said begins a turn.
-    fn said(&mut self, entry: &Entry, message: &ApiMessage, at: Timestamp) {
+    fn user_message(&mut self, entry: &Entry, message: &ApiMessage, at: Timestamp) {
         let text = text_of(&message.content);
         let is_said = !entry.is_meta
             && !entry.is_compact_summary

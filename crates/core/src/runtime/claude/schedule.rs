@@ -61,7 +61,7 @@ impl Schedule {
                 self.ended(WAKE_UP, WorkStatus::Completed, out);
                 if let Some(at) = time("scheduledFor") {
                     let why = text(input, "reason").unwrap_or_else(|| "goes on by itself".to_owned());
-                    self.begun(WAKE_UP.to_owned(), Some(at), format!("Wakes up: {why}"), out);
+                    self.entry_started(WAKE_UP.to_owned(), Some(at), format!("Wakes up: {why}"), out);
                 }
             }
             "CronCreate" => {
@@ -70,7 +70,12 @@ impl Schedule {
                 let when = text(result, "humanSchedule").or_else(|| text(input, "cron")).unwrap_or_default();
                 let what = text(input, "prompt").unwrap_or_default();
                 let what = what.lines().next().unwrap_or_default();
-                self.begun(id, once.then(|| time("nextFireAt").unwrap_or_default()), format!("{when}: {what}"), out);
+                self.entry_started(
+                    id,
+                    once.then(|| time("nextFireAt").unwrap_or_default()),
+                    format!("{when}: {what}"),
+                    out,
+                );
             }
             "CronDelete" => {
                 if let Some(id) = text(input, "id").or_else(|| text(result, "id")) {
@@ -133,7 +138,7 @@ impl Schedule {
         }
     }
 
-    fn begun(&mut self, id: String, once_at: Option<Timestamp>, label: String, out: &mut Output) {
+    fn entry_started(&mut self, id: String, once_at: Option<Timestamp>, label: String, out: &mut Output) {
         self.set += 1;
         let background_id = BackgroundId::trusted(format!("schedule-{}-{id}", self.set));
         let entry = Entry { background_id: background_id.clone(), once_at, number: self.set };

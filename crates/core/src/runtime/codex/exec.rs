@@ -159,7 +159,7 @@ impl Protocol for ExecProtocol {
             Line::Text(bytes) => serde_json::from_slice::<ExecEvent>(bytes).map_err(|error| error.to_string()),
             Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
         };
-        if let Err(error) = said.and_then(|said| self.said(said, out)) {
+        if let Err(error) = said.and_then(|said| self.handle_event(said, out)) {
             out.report(unparsed("codex-exec/stdout", &error, line));
         }
     }
@@ -192,7 +192,7 @@ impl ExecProtocol {
         }
     }
 
-    fn said(&mut self, said: ExecEvent, out: &mut Output) -> Result<(), String> {
+    fn handle_event(&mut self, said: ExecEvent, out: &mut Output) -> Result<(), String> {
         match said {
             ExecEvent::ThreadStarted { thread_id } => {
                 if self.thread.as_ref() != Some(&thread_id) && !thread_id.is_empty() {

@@ -95,7 +95,7 @@ impl Recorded for RecordedCodex {
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {
         let mut lines: Vec<Value> = self.made_up.drain(..).collect();
-        lines.extend(self.said(line));
+        lines.extend(self.agent_line(line));
         lines
     }
 }
@@ -207,7 +207,7 @@ impl RecordedCodex {
         Some(HostAction::Answer { key, answer })
     }
 
-    fn said(&mut self, line: &Value) -> Option<Value> {
+    fn agent_line(&mut self, line: &Value) -> Option<Value> {
         let mut line = line.clone();
         let Some(method) = text(&line, "/method").map(str::to_owned) else { return self.answered(line) };
         let thread = text(&line, "/params/threadId").or(text(&line, "/params/thread/id")).map(str::to_owned);

@@ -26,7 +26,7 @@ pub struct Peer<C> {
     next_id: i64,
     waiting: BTreeMap<i64, Waiting<C>>,
     unanswered: BTreeSet<Id>,
-    gone: Option<String>,
+    close_reason: Option<String>,
 }
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub enum Received<'a, C> {
 
 impl<C> Peer<C> {
     pub fn new(flavor: Flavor) -> Self {
-        Self { flavor, next_id: 1, waiting: BTreeMap::new(), unanswered: BTreeSet::new(), gone: None }
+        Self { flavor, next_id: 1, waiting: BTreeMap::new(), unanswered: BTreeSet::new(), close_reason: None }
     }
 
     /// A line that calls a method, and the id to cancel it by. The call ends in [`peer.receive`](Self::peer.receive), [`expire`](Self::expire) or
@@ -146,14 +146,14 @@ impl<C> Peer<C> {
     /// The other side is gone: everything that waits ends with an error, and nothing is owed any more.
     pub fn close(&mut self, reason: &str) -> Vec<(C, Error)> {
         self.unanswered.clear();
-        self.gone = Some(reason.to_owned());
+        self.close_reason = Some(reason.to_owned());
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_values().map(|waiting| (waiting.call, Error::new(Error::GONE, reason))).collect()
     }
 
     /// Why nothing will come any more, once [`close`](Self::close) was called.
-    pub fn gone(&self) -> Option<&str> {
-        self.gone.as_deref()
+    pub fn close_reason(&self) -> Option<&str> {
+        self.close_reason.as_deref()
     }
 
     pub fn waiting(&self) -> impl Iterator<Item = &C> {

@@ -87,7 +87,7 @@ fn the_end_of_the_other_side_ends_every_call() {
     let ended: Vec<_> = peer.close("it crashed").into_iter().map(|(call, error)| (call, error.message)).collect();
     assert_eq!(ended, [("one", "it crashed".to_owned()), ("two", "it crashed".to_owned())]);
     assert!(!peer.awaits_response(&Id::Number(7)));
-    assert_eq!((peer.close("again"), peer.gone()), (vec![], Some("again")));
+    assert_eq!((peer.close("again"), peer.close_reason()), (vec![], Some("again")));
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Protocol for MockProtocol {
             Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
         };
         match said {
-            Ok(said) => self.said(said, out),
+            Ok(said) => self.handle_message(said, out),
             Err(error) => out.report(unparsed("mock/stdout", &error, line)),
         }
     }
@@ -80,7 +80,7 @@ impl MockProtocol {
         self.client_tools.iter().map(|tool| tool.name.clone()).collect()
     }
 
-    fn said(&mut self, said: AgentMessage, out: &mut Output) {
+    fn handle_message(&mut self, said: AgentMessage, out: &mut Output) {
         match said {
             AgentMessage::Ready { conversation, resumed, reason } => {
                 let ready = Ready { provider_session_id: Some(conversation), resumed, reason, ..Ready::default() };

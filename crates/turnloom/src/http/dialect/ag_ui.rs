@@ -119,7 +119,7 @@ async fn begin(
 ) -> Result<Response, Problem> {
     let id = session_named(session);
     let said = match purpose {
-        Purpose::Run(busy) => input.said().map_err(Problem::invalid)?.map(|message| (message, busy)),
+        Purpose::Run(busy) => input.last_user_message().map_err(Problem::invalid)?.map(|message| (message, busy)),
         Purpose::Connect => None,
     };
     let mut row = match find(app, &id).await? {

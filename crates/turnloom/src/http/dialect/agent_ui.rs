@@ -209,7 +209,7 @@ async fn timeline(
     let after = query.cursor.unwrap_or(0);
     let upto = Seq(after.saturating_add(u64::try_from(limit).unwrap_or(u64::MAX)));
     let reading = Reading::begin(&app).await;
-    let (events, head) = told(&app, &id, Seq(after), upto).await?;
+    let (events, head) = events_between(&app, &id, Seq(after), upto).await?;
     let next = (head > upto).then_some(upto);
     let page = json!({ "sessionId": id, "events": events, "nextCursor": next, "truncated": next.is_some() });
     Ok(reading.answer(&page))
@@ -234,7 +234,7 @@ async fn diagnostics(State(app): State<App>, Session(id): Session) -> Result<Res
 }
 
 /// The events in a stretch of the log, and where the log ends.
-async fn told(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<Value>, Seq), Problem> {
+async fn events_between(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<Value>, Seq), Problem> {
     let row = app.sessions.row(id).await?;
     let folds = app.reader.folds();
     let mut place = folds.place::<AgentUi>(&row, after, |place| place.seq <= after).await?;

@@ -22,8 +22,8 @@ use turnloom_core::event::Part;
 use turnloom_core::id::{Seq, SessionId};
 
 use super::super::App;
+use super::super::connections::{KnownSession, Place, RegisteredConnection};
 use super::super::sign_ins::SignedIn;
-use super::super::visitors::{KnownSession, Place, Visitor};
 use super::snapshot::{self, CallAnswer, CallError, Request, conversation, perform};
 use super::{find, send};
 use crate::log::{SessionQuery, SessionRow};
@@ -98,7 +98,7 @@ struct Routed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct SendRequest {
     conversation_id: String,
     content: String,
 }
@@ -211,7 +211,7 @@ fn mark_session_known(socket: &SocketRef) -> Option<KnownSession> {
     if let Some(place) = asked.get::<Place>() {
         place.leave();
     }
-    asked.get::<Visitor>().map(|visitor| visitor.mark_session_known(socket.id.as_str()))
+    asked.get::<RegisteredConnection>().map(|registered| registered.mark_session_known(socket.id.as_str()))
 }
 
 fn leave(socket: &SocketRef) {
@@ -354,7 +354,8 @@ impl Connection {
 
     async fn say(&mut self, payload: Value) -> Result<(), CallError> {
         self.check()?;
-        let said: Said = serde_json::from_value(payload).map_err(|error| CallError::params(error.to_string()))?;
+        let said: SendRequest =
+            serde_json::from_value(payload).map_err(|error| CallError::params(error.to_string()))?;
         let params = Map::from_iter([("conversationId".to_owned(), json!(said.conversation_id))]);
         let row = conversation(&self.app, &params).await?;
         if !self.follows.contains_key(&row.id) {

@@ -102,7 +102,7 @@ struct Fact {
 }
 
 #[derive(JsonSchema)]
-struct Beat {
+struct HeartbeatFrame {
     head: u64,
 }
 
@@ -146,7 +146,7 @@ pub(in crate::http) fn messages_to_client(schemas: &mut Schemas) -> Vec<ChannelM
             "What another stream tells: `name` and `data` as in its server-sent events",
             json!({ "oneOf": frames(generator) }),
         ),
-        ("heartbeat", "Where the head is", op::<(Beat, About)>(generator, "heartbeat")),
+        ("heartbeat", "Where the head is", op::<(HeartbeatFrame, About)>(generator, "heartbeat")),
         (
             "ended",
             "There is no more: the turn is over, or the session is gone",

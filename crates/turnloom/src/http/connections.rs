@@ -14,7 +14,7 @@ const MAX_NAME: usize = 64;
 
 /// Everybody who is connected. Cloning shares it.
 #[derive(Debug, Clone)]
-pub(super) struct Visitors(Arc<Shared>);
+pub(super) struct ConnectionRegistry(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -45,18 +45,18 @@ struct UnknownConnection {
 
 /// One connection, for as long as any of its parts lives.
 #[derive(Debug, Clone)]
-pub(super) struct Visitor(Arc<Connected>);
+pub(super) struct RegisteredConnection(Arc<Connected>);
 
 #[derive(Debug)]
 struct Connected {
-    visitors: Visitors,
+    connections: ConnectionRegistry,
     number: u64,
     end: CancellationToken,
     has_requested: AtomicBool,
     is_known: AtomicBool,
 }
 
-impl Visitors {
+impl ConnectionRegistry {
     pub(super) fn new(limit: usize, cut: CancellationToken) -> Self {
         Self(Arc::new(Shared {
             limit,
@@ -69,7 +69,7 @@ impl Visitors {
     }
 
     /// Somebody who is a stranger until they show that they are not.
-    pub(super) fn enter(&self) -> Visitor {
+    pub(super) fn enter(&self) -> RegisteredConnection {
         let (number, end) = (self.0.numbers.fetch_add(1, Ordering::Relaxed), self.0.cut.child_token());
         let is_full = {
             let strangers = &mut self.lock().strangers;
@@ -84,7 +84,7 @@ impl Visitors {
             }
         }
         let (has_requested, is_known) = (AtomicBool::new(false), AtomicBool::new(false));
-        Visitor(Arc::new(Connected { visitors: self.clone(), number, end, has_requested, is_known }))
+        RegisteredConnection(Arc::new(Connected { connections: self.clone(), number, end, has_requested, is_known }))
     }
 
     pub(super) fn end_oldest_unknown(&self) {
@@ -99,17 +99,17 @@ impl Visitors {
     }
 }
 
-impl Visitor {
+impl RegisteredConnection {
     /// It has shown that it may call.
     pub(super) fn mark_known(&self) {
         if !self.0.is_known.swap(true, Ordering::Relaxed) {
-            self.0.visitors.lock().strangers.remove(&self.0.number);
+            self.0.connections.lock().strangers.remove(&self.0.number);
         }
     }
 
     /// It is one of the connections of a session of the gateway.
     pub(super) fn join_session(&self, session: &str) {
-        let mut present = self.0.visitors.lock();
+        let mut present = self.0.connections.lock();
         if present.known.contains(session) {
             present.strangers.remove(&self.0.number);
         } else if let Some(stranger) = present.strangers.get_mut(&self.0.number) {
@@ -121,17 +121,17 @@ impl Visitor {
     #[cfg(feature = "socketio")]
     pub(super) fn mark_session_known(&self, session: &str) -> KnownSession {
         self.mark_known();
-        let (visitors, session) = (self.0.visitors.clone(), session.to_owned());
-        let mut present = visitors.lock();
+        let (connections, session) = (self.0.connections.clone(), session.to_owned());
+        let mut present = connections.lock();
         present.strangers.retain(|_, stranger| stranger.session.as_ref() != Some(&session));
         present.known.insert(session.clone());
         drop(present);
-        KnownSession { visitors, session }
+        KnownSession { connections, session }
     }
 
     /// A place for a session of the gateway that has not shown a token; nothing when there is none left.
     pub(super) fn take_place(&self) -> Option<Place> {
-        let permit = Arc::clone(&self.0.visitors.0.places).try_acquire_owned().ok()?;
+        let permit = Arc::clone(&self.0.connections.0.places).try_acquire_owned().ok()?;
         Some(Place(Arc::new(Locked::new(Some(permit)))))
     }
 
@@ -155,7 +155,7 @@ impl Visitor {
 
 impl Drop for Connected {
     fn drop(&mut self) {
-        self.visitors.lock().strangers.remove(&self.number);
+        self.connections.lock().strangers.remove(&self.number);
     }
 }
 
@@ -163,14 +163,14 @@ impl Drop for Connected {
 #[cfg(feature = "socketio")]
 #[derive(Debug)]
 pub(super) struct KnownSession {
-    visitors: Visitors,
+    connections: ConnectionRegistry,
     session: String,
 }
 
 #[cfg(feature = "socketio")]
 impl Drop for KnownSession {
     fn drop(&mut self) {
-        self.visitors.lock().known.remove(&self.session);
+        self.connections.lock().known.remove(&self.session);
     }
 }
 
@@ -191,46 +191,46 @@ mod tests {
 
     #[test]
     fn the_oldest_stranger_goes_and_nobody_who_is_known() {
-        let visitors = Visitors::new(2, CancellationToken::new());
-        let known = visitors.enter();
+        let connections = ConnectionRegistry::new(2, CancellationToken::new());
+        let known = connections.enter();
         known.mark_known();
-        let (first, second) = (visitors.enter(), visitors.enter());
+        let (first, second) = (connections.enter(), connections.enter());
         assert!(!first.0.end.is_cancelled());
-        let third = visitors.enter();
-        let ended = [&known, &first, &second, &third].map(|visitor| visitor.0.end.is_cancelled());
+        let third = connections.enter();
+        let ended = [&known, &first, &second, &third].map(|registered| registered.0.end.is_cancelled());
         assert_eq!(ended, [false, true, false, false]);
         drop(second);
-        let fourth = visitors.enter();
-        assert_eq!([&third, &fourth].map(|visitor| visitor.0.end.is_cancelled()), [false, false]);
+        let fourth = connections.enter();
+        assert_eq!([&third, &fourth].map(|registered| registered.0.end.is_cancelled()), [false, false]);
     }
 
     #[cfg(feature = "socketio")]
     #[test]
     fn a_session_is_known_on_all_of_its_connections() {
-        let visitors = Visitors::new(3, CancellationToken::new());
-        let (first, second, stranger) = (visitors.enter(), visitors.enter(), visitors.enter());
+        let connections = ConnectionRegistry::new(3, CancellationToken::new());
+        let (first, second, stranger) = (connections.enter(), connections.enter(), connections.enter());
         second.join_session("session");
         stranger.join_session("another");
         let known_session = first.mark_session_known("session");
-        let third = visitors.enter();
+        let third = connections.enter();
         third.join_session("session");
-        let count = |visitors: &Visitors| visitors.lock().strangers.len();
-        assert_eq!(count(&visitors), 1, "only the stranger");
+        let count = |connections: &ConnectionRegistry| connections.lock().strangers.len();
+        assert_eq!(count(&connections), 1, "only the stranger");
         drop(known_session);
-        let late = visitors.enter();
+        let late = connections.enter();
         late.join_session("session");
-        assert_eq!(count(&visitors), 2, "a session that is over speaks for nobody");
+        assert_eq!(count(&connections), 2, "a session that is over speaks for nobody");
         drop((first, second, third, late, stranger));
-        assert_eq!(count(&visitors), 0);
+        assert_eq!(count(&connections), 0);
     }
 
     #[test]
     fn a_place_is_free_again_when_it_is_left_or_gone() {
-        let visitors = Visitors::new(1, CancellationToken::new());
-        let visitor = visitors.enter();
-        let place = visitor.take_place().unwrap();
-        assert!(visitor.take_place().is_none());
+        let connections = ConnectionRegistry::new(1, CancellationToken::new());
+        let registered = connections.enter();
+        let place = registered.take_place().unwrap();
+        assert!(registered.take_place().is_none());
         drop(place);
-        assert!(visitor.take_place().is_some());
+        assert!(registered.take_place().is_some());
     }
 }
