@@ -1,5 +1,5 @@
-//! Big things. A payload over the limit leaves its event and becomes a blob, named by its content; the event keeps both ends of it and its
-//! name. Where blobs are kept is not known here.
+//! Large payloads. A payload over the limit is moved out of its event and becomes a blob, named by the hash of its content. The event keeps the
+//! blob's name and both ends of the content. Not here: where blobs are stored.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! From a reply to what is said, in the order it is said, for either API: blocks, pieces, pauses. The tools are the agent's by now; the bytes
-//! are not the API's yet (`frames`).
+//! Turns a reply into blocks, pieces and pauses, for either API. The tools are already the agent's own; `frames` writes the bytes of each API.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The two APIs behind one face, so that the server has one way through.
+//! One interface to both APIs, so that the server has a single code path.
 
 use axum::http::{HeaderMap, HeaderValue};
 use serde_json::Value;

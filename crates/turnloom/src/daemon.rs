@@ -1,4 +1,4 @@
-//! A running daemon: everything started in order, and ended in reverse.
+//! A running daemon. It starts everything in order and ends it in reverse.
 
 use std::fs;
 use std::net::SocketAddr;

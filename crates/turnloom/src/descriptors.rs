@@ -1,4 +1,4 @@
-//! How many files and sockets this process may have open. Every follower is one, so the limit that a shell gives is soon too low.
+//! Raises the limit of open files and sockets of this process. Every follower needs one, so the limit that a shell sets is soon too low.
 
 use std::sync::OnceLock;
 

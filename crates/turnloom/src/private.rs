@@ -1,4 +1,4 @@
-//! Files for their owner's eyes only, whatever the directory and the umask are. What is in them is known elsewhere.
+//! Files that only their owner can read, whatever the directory and the umask are.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! The files that a session has changed, each with what is different now from when the session began to change it. A fold of what agents tell of
-//! their edits; what commands did to files is not known, unless an agent tells it as a diff.
+//! The files that a session has changed, each with a diff against its state before the session first changed it. This is a fold of the edits that
+//! agents report. Changes that commands make to files are only known if an agent reports them as a diff.
 
 mod net;
 #[cfg(test)]

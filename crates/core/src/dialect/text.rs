@@ -1,4 +1,4 @@
-//! Plain text: what the agent says, as it says it, for a terminal or a pipe. Nothing else is told: no thoughts, no tools, no sub-agents.
+//! Plain text: the agent's answer as it is streamed, for a terminal or a pipe. Thoughts, tools and sub-agents are left out.
 
 use super::{Dialect, Ending, Frames, Muted as _, Projection};
 use crate::awaited::Awaited;

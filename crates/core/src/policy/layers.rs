@@ -1,4 +1,4 @@
-//! Where rules come from, and which of them may loosen what.
+//! Where rules come from, and which layers may loosen the rules of others.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether a rule is about an act.
+//! Decides whether a rule applies to an act.
 
 use std::cell::OnceCell;
 

@@ -1,4 +1,4 @@
-//! Where paths lead: `..`, links, wildcards, inside or outside.
+//! Resolves paths: `..`, links, wildcards, and whether a path is inside the workspace.
 
 use super::act::{Location, Place};
 use super::call::World;

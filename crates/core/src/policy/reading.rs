@@ -1,4 +1,4 @@
-//! What a command that only looks is about, so that a view can show it. The same reading as the one that decides.
+//! Finds the file or pattern that a read-only command is about, so that a view can show it. It uses the same parser as the decision.
 
 use super::act::{Act, Kind};
 use super::call::Plain;

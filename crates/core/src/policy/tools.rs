@@ -1,4 +1,4 @@
-//! What the tools of agents do. Which they are is data: `tools.toml`.
+//! The tools of agents and what they do. The list is data: `tools.toml`.
 
 use std::sync::LazyLock;
 

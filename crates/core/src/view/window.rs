@@ -1,4 +1,4 @@
-//! A view as it is sent: all that is true now, and some of the messages.
+//! A window of a view, as it is sent: the current state of the session and some of its messages.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};

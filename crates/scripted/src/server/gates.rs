@@ -1,4 +1,4 @@
-//! Places where a stream waits until somebody says so. A release that comes first is kept for the one who comes later, so nobody races.
+//! Gates: named places at which a stream waits for a release. A release that comes before the stream is kept, so there is no race.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

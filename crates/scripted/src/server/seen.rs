@@ -1,4 +1,4 @@
-//! What was asked, for tests that want to know. Not kept: whole requests, which are large and full of the agent's own prompts.
+//! The requests so far, for tests. Whole requests are not kept: they are large and full of the agent's own prompts.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

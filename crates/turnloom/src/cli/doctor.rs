@@ -1,4 +1,4 @@
-//! `turnloom doctor`: what is there, what is wrong, how to mend it. It changes nothing but what `--deep` finds wrong beside a log.
+//! `turnloom doctor`: checks what is installed, what is wrong, and how to fix it. It changes nothing, except that `--deep` removes wrong snapshots.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;

@@ -1,4 +1,5 @@
-//! Following a session across breaks: when the daemon goes away and comes back, perhaps elsewhere, reading goes on right after the last event.
+//! Follows a session across reconnects: when the daemon goes away and comes back, perhaps at another address, reading continues right after the last
+//! event.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Lines from stdin. Reading them cannot be called off, so a thread does it, and the process ends without waiting for it.
+//! Reads lines from stdin. A blocking read cannot be cancelled, so a thread does it, and the process exits without waiting for that thread.
 
 use std::io::{BufRead as _, IsTerminal as _};
 

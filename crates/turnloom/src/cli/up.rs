@@ -1,4 +1,4 @@
-//! `turnloom up`: the daemon, until it is told to stop.
+//! `turnloom up`: runs the daemon until it is stopped.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! The `AsyncAPI` document: what the streams and the WebSocket carry. Requests and their answers are in `document`; what a socket carries stands with it,
-//! and what other people's protocols carry is described by those who made them.
+//! The `AsyncAPI` document: the messages of the streams and the WebSocket. Requests and their answers are in `document`. The messages of foreign
+//! protocols are documented by their authors.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};

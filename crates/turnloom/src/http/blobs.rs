@@ -1,4 +1,4 @@
-//! What was too large for an event, whole or in part.
+//! Serves blobs: content that was too large for an event, whole or in part.
 
 use std::time::Duration;
 

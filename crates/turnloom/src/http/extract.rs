@@ -1,4 +1,4 @@
-//! What comes in with a request, checked: a body, a query, an id. What is wrong is said by name.
+//! Checked input of requests: a body, a query, an id. An error names the wrong field.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};

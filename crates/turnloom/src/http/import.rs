@@ -1,4 +1,4 @@
-//! A session from a file: taken in whole, then checked and stored. It is not woken; whoever talks to it does that.
+//! Imports a session from a file: the file is uploaded whole, then checked and stored. The session is not woken until somebody uses it.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Lists that are kept up to date: the sessions, and what waits for a person. A list as it is comes first, and then what became different.
+//! Live lists: the sessions, and what waits for a person. The current list comes first, then its changes.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a browser is signed in: by a link that works once. Which links there are, and what a sign-in is worth, is in `access`.
+//! Signs a browser in through a one-time link. The links and the sign-ins are kept in `access`.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};

@@ -1,4 +1,4 @@
-//! The server: routes, streams, access. It translates between HTTP and sessions, and between a log and whoever follows it; it decides nothing about
+//! The server: routes, streams, access. It translates between HTTP and sessions, and between a log and its followers; it decides nothing about
 //! either.
 
 mod access;

@@ -1,4 +1,5 @@
-//! Large contents that leave in pieces, each read when the one before it has left: an answer costs one piece, however slowly it is taken.
+//! Sends large content in pieces. A piece is read only when the one before it was sent, so an answer costs one piece of memory, however slow the
+//! client is.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Every route: where it is, what it does, what it takes and what it answers. What happens then stands with each handler.
+//! Every route: its path, its purpose, its input and its answers. The handlers do the work.
 
 use serde_json::json;
 use turnloom_core::view::View;

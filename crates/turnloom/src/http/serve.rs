@@ -1,5 +1,5 @@
-//! The sockets: who is let in, how long a client may take, and how it all ends. Nobody who does not read or write keeps the daemon from ending, or
-//! others from being served. What a request means is not known here.
+//! The sockets: which connections are accepted, the time limits of clients, and the shutdown. A client that does not read or write delays neither the
+//! end of the daemon nor other clients. What a request means is not known here.
 
 use std::io;
 use std::pin::Pin;

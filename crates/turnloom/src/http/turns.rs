@@ -1,4 +1,4 @@
-//! A message and its turn on one response: first that it was accepted, then what happened, until `done`. When there will be no `done`, the last frame
+//! Sends a message and streams its turn in one response: first `accepted`, then the events until `done`. If there will be no `done`, the last frame
 //! is a `problem` that says why.
 
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! A source through a dialect: what one client of another protocol is told.
+//! A source through a dialect: the stream for one client of another protocol.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The feed of all sessions, for whoever follows it. The loops that wait for commits are here, and in the keeper of views.
+//! Followers of the feed of all sessions. The loops that wait for commits are here and in `view/saver`.
 //!
 //! A [`FeedSource`] is one reader's place: it waits until the feed, or a fold of it, has moved. A [`FeedStream`] tells what a [`FeedProjection`] makes of
 //! that. [`Commits`] hands over every commit with its records, for a fold that everybody shares.

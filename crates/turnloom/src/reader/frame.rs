@@ -1,4 +1,4 @@
-//! What readers are told, before it is known how it is written.
+//! The frames of a stream, before they are written in the format of a sink.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! One turn as a stream: what becomes of a message, until its turn ends or it is certain that none comes.
+//! One turn as a stream: follows a message until its turn ends or it is certain that none comes.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

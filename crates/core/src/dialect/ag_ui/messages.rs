@@ -1,4 +1,4 @@
-//! The messages of a session in the order in which the clients' own reducer has them. A result stands right behind its call.
+//! The messages of a session, in the order that the clients' own reducer produces. A result follows directly after its call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

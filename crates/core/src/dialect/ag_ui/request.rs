@@ -1,4 +1,4 @@
-//! What a run of such a client wants. Clients send their whole history each time; what they want is found in its end, and in `resume`.
+//! Reads what a client's run asks for. Clients send their whole history each time; the request is in its last messages and in `resume`.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What is neither text nor a tool: asks, helpers, products, the queue, shared state, measures. None of it becomes answer text.
+//! Events that are neither text nor tools: asks, sub-agents, artifacts, the queue, shared state, metrics. None of them becomes answer text.
 
 use serde_json::{Value, json};
 

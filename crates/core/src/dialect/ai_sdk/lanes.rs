@@ -1,4 +1,5 @@
-//! Sub-agents. A message has one line of parts, so what a sub-agent does is shown as what its call has so far; only what it asks stands on its own.
+//! Sub-agents. A message is one list of parts, so the work of a sub-agent is shown as the preliminary output of its call; only its asks are parts of
+//! their own.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! What a client makes of the chunks: its messages. The history that the daemon serves is made in the same way, so a page that is loaded anew shows
-//! what the page before it showed. It is also as strict as the clients are, which the tests use.
+//! Builds messages from chunks as a client does. The history that the daemon serves is built the same way, so a page shows the same after a reload.
+//! It is as strict as the clients are, and the tests use that.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};

@@ -1,4 +1,4 @@
-//! What a request of such a client wants. Clients send their whole history each time; what they want is found in its end.
+//! Reads what a client's request asks for. Clients send their whole history each time; the request is in its last messages.
 
 use serde_json::{Map, Value};
 

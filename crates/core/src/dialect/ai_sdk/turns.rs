@@ -1,4 +1,4 @@
-//! What was said before, for clients that say it again or come back without their place. A fold of the whole log, for all readers.
+//! Earlier turns, for clients that send a message again or reconnect without their position. This is a fold of the whole log, shared by all readers.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! History, as this protocol's clients read it: what was said, what was answered, what tools gave. Only what has ended: what is open comes with the
-//! stream. A turn that was taken back is not in it.
+//! History as this protocol's clients read it: messages, answers and tool results. It holds only what has ended; what is open comes with the stream.
+//! A turn that was rolled back is left out.
 
 use serde_json::{Value, json};
 

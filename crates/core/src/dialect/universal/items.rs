@@ -1,4 +1,4 @@
-//! Items: what was said and done, each begun once and ended once.
+//! Items: messages, thoughts and tool calls. Each begins once and ends once.
 
 use std::collections::HashMap;
 

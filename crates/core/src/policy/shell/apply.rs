@@ -1,4 +1,4 @@
-//! What a known program does with its words, by the table.
+//! Applies the table of programs: turns the words of a known program into acts.
 
 use super::options::{self, Options, Order};
 use super::word::Word;

@@ -1,4 +1,4 @@
-//! Code that is not a shell's: what little of it can be seen. And text that could not be read at all.
+//! Looks for destructive commands in code of other languages, and in text that could not be parsed.
 
 use super::options::{self, Order};
 use super::word::Word;

@@ -1,4 +1,4 @@
-//! From the pieces of a word to the words that the shell makes of it: braces, variables, splitting.
+//! Expands the pieces of a word into the words that a shell makes of it: braces, variables, splitting.
 
 use super::lex::Piece;
 use super::word::{Doubt, Word};

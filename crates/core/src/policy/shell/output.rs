@@ -1,4 +1,4 @@
-//! What simple programs write, where that is plain: the guess of what a pipe into a shell would run. It serves denials only.
+//! Predicts the output of simple programs, to guess what a pipe into a shell would run. The guess can only lead to a denial.
 
 use base64::Engine as _;
 

@@ -1,4 +1,4 @@
-//! From text to a tree, within bounds, and checks that the tree is about this very text.
+//! Parses text into a syntax tree within limits, and checks that the tree covers the whole text.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What a shell remembers while it runs: variables, functions, where it is, what it has written.
+//! The state of a shell while its script is read: variables, functions, working directory, written files.
 
 use std::collections::BTreeMap;
 

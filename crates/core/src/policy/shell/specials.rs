@@ -1,4 +1,4 @@
-//! Programs that a table cannot describe: each has its own way with words.
+//! Programs that need code of their own because the table cannot describe them.
 
 use super::apply::host_of;
 use super::options::{self, Order};

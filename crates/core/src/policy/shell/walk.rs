@@ -1,4 +1,4 @@
-//! The statements of a script, one after the other, as far as they may run at all.
+//! Walks through the statements of a script that may run.
 
 use tree_sitter::Node;
 

@@ -1,4 +1,4 @@
-//! Programs that run other programs, and need more than the table to be seen through.
+//! Programs that run other programs and need more than the table.
 
 use super::options::{self, Order};
 use super::word::Word;

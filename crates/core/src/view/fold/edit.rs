@@ -1,4 +1,4 @@
-//! The only ways in which a view changes: whatever is done to it is also told.
+//! All edits of a view go through here, so that every edit is also emitted as an operation.
 
 use serde::Serialize;
 

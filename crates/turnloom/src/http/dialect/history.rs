@@ -1,5 +1,5 @@
-//! Answers that tell all of a session. Such an answer is as large as the session, so only some are in the making or on their way at once, and whoever
-//! does not read theirs loses it. Other answers that are large take their turn here too. What they tell is folded in the `reader` room.
+//! Answers that contain a whole session. Such an answer is as large as the session, so only some are built or sent at once, and a client that does
+//! not read its answer loses it. Other large answers use the same permits. Their content is folded in `reader`.
 
 use std::sync::Arc;
 use std::time::Duration;

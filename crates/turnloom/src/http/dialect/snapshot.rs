@@ -1,4 +1,4 @@
-//! Snapshot shapes on the wire: a stream that any connection can pump, and the calls that read history and answer. What is told is in
+//! The snapshot protocol on the wire: a stream that any connection can send, and the calls that read history and answer asks. The content is made in
 //! `turnloom_core::dialect::snapshot`; the gateway for this protocol's own client is in `socketio`.
 
 use axum::Json;

@@ -1,5 +1,5 @@
-//! The Socket.IO gateway: what the snapshot protocol's own client connects to. It routes messages between a device and the one hub that is here; calls
-//! and streams are those of `snapshot`. Such a client cannot send headers, so it is let in by the token in its first call.
+//! The Socket.IO gateway for the snapshot protocol's own client. It routes messages between a device and the one hub that is here; calls and streams
+//! are those of `snapshot`. Such a client cannot send headers, so it authenticates with the token in its first call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

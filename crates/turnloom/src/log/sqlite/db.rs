@@ -1,5 +1,5 @@
-//! The heart: groups of writes, each group one transaction. No thread, no queue, no clock and nobody to tell: it runs in a simulation on
-//! `:memory:` as it runs on disk.
+//! Writes in groups; each group is one transaction. There is no thread, no queue and no clock here, and nobody is notified, so the same code runs in
+//! a simulation on `:memory:` and on disk.
 
 use std::path::Path;
 

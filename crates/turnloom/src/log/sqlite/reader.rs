@@ -1,4 +1,4 @@
-//! The questions, answered on one connection. No thread and no queue here.
+//! Read queries on one connection. There is no thread and no queue here.
 
 use std::path::Path;
 use std::time::Duration;

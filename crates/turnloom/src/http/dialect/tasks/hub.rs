@@ -1,5 +1,5 @@
-//! The tasks of all sessions: those that run, and the last that ended. A fold of the feed, in memory: a daemon that starts anew has settled all turns
-//! before, so it begins with none.
+//! The tasks of all sessions: the running ones and the last that ended. This is a fold of the feed, in memory. A daemon settles all turns before it
+//! starts, so it begins with none.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The stream of tasks: starts and ends at once, progress so often and no more, always the newest.
+//! The stream of tasks. Starts and ends are sent at once; progress is throttled, and only the newest is sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
