@@ -192,7 +192,7 @@ fn media_types_of(event: &Event) -> Vec<String> {
     if let Event::ArtifactCreated(artifact) = event {
         found.push(artifact.media_type.clone());
     }
-    // A copy, because whoever visits what is large may take it.
+    // A copy, because the visitor may move large values out of the event.
     event.clone().each_large(&mut |large| match large {
         Large::Image(image) => found.push(std::mem::take(&mut image.media_type)),
         Large::Part(Part::Image { media_type, .. }) => found.push(std::mem::take(media_type)),

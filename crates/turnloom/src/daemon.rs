@@ -99,7 +99,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// A daemon for whoever only looks into the log: it goes on with nothing an earlier one left, and does not say that it is there.
+    /// A daemon that only reads the log: it recovers nothing that an earlier one left, and does not announce itself.
     pub async fn start_to_read(options: Options) -> Result<Self, Error> {
         Self::open(options, Recovery::Later).await
     }

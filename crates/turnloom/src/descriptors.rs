@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Config;
 
-/// For the log, for agents (three pipes each) and for whoever calls without following.
+/// Reserved for the log, for agents (three pipes each) and for requests that do not follow.
 const RESERVE: u64 = 1_024;
 
 /// There are not enough for what is configured.
@@ -22,7 +22,7 @@ pub struct TooFew {
 /// The limit that this process was given, if it was raised since.
 static ORIGINAL_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
-/// The limit that agents get: the one that whoever started the daemon has. Some programs take a large one for a reason to look at every number.
+/// The limit that agents get: the one that the daemon itself was started with. With a large limit some programs iterate over every descriptor number.
 pub fn original_limit() -> Option<Rlimit> {
     ORIGINAL_LIMIT.get().copied()
 }

@@ -21,7 +21,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file in a directory that nobody finds by a name, and that is gone with whoever has it open.
+/// A file without a name in a directory. It is gone when it is closed.
 pub fn unnamed(directory: &Path) -> io::Result<File> {
     let path = directory.join(format!("unnamed-{}", uuid::Uuid::new_v4()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&path)?;

@@ -80,7 +80,7 @@ pub struct Wrong {
     pub seq: Seq,
 }
 
-/// Makes everything that is kept beside the logs again and compares. What differs is removed: whoever needs it makes it anew.
+/// Recomputes every snapshot and compares. A wrong one is removed; it is made again when it is needed.
 pub async fn check(log: &Log) -> Result<Report, log::Error> {
     let mut report = Report::default();
     for archived in [false, true] {

@@ -206,7 +206,7 @@ impl Muted for Change {
     }
 }
 
-/// Every task of one session, for whoever asks what became of a turn. What agents said is not in it.
+/// Every task of one session, to look up the result of a turn. It does not hold what agents said.
 #[derive(Debug, Clone, Default)]
 pub struct TaskHistory {
     tasks: SessionTasks,
@@ -328,7 +328,7 @@ pub fn is_zombie(silent: Duration, waits_for_person: bool, after: Duration) -> b
     !waits_for_person && silent >= after
 }
 
-/// Lets one piece of progress of each task through in a while; whoever is held back is looked at again, and then the newest is told.
+/// Limits how often the progress of each task is sent. A delayed task is checked again later, and then its newest progress is sent.
 #[derive(Debug)]
 pub struct Throttle {
     every_ms: i64,

@@ -47,7 +47,7 @@ impl Gates {
     }
 }
 
-/// Counts until it is dropped, also when whoever waited has gone.
+/// Counts a waiting stream until it is dropped, even if its client has disconnected.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {

@@ -118,7 +118,7 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help for whoever asked goes to stdout and is no failure; clap knows which is which.
+            // Help that was asked for goes to stdout and is no failure; clap knows which is which.
             drop(error.print());
             return u8::try_from(error.exit_code()).unwrap_or(2).into();
         }

@@ -82,7 +82,7 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     let first = if args.no_sample || demo.is_some() { None } else { make_first_session(&daemon).await? };
     print_welcome(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
     if let Some(first) = first {
-        // Its agent greets whoever comes; nobody has to wait for it.
+        // Its agent writes a greeting by itself; nobody has to wait for it.
         daemon
             .sessions
             .execute(

@@ -171,7 +171,7 @@ impl Access {
         own.is_some_and(|host| self.serves(host)) || self.origins.iter().any(|known| known == origin)
     }
 
-    /// Tells whoever reads the daemon's log, once, what to do if somebody was refused who should not be.
+    /// Logs once what to do if a legitimate client was refused.
     fn log_once(&self, setting: &'static str, name: &str) {
         let name: String = name.chars().take(MAX_LOGGED_CHARACTERS).collect();
         let mut told = self.told.lock();

@@ -50,15 +50,15 @@ pub fn asyncapi() -> Value {
 type StreamChannel = (&'static str, &'static str, &'static str, Vec<ChannelMessage>);
 
 fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
-    let event = ("event", "One fact", schema::<Event>(generator));
-    let problem = ("problem", "The last: why there is no more", schema::<Problem<'_>>(generator));
+    let event = ("event", "One event of the log", schema::<Event>(generator));
+    let problem = ("problem", "The last frame: why the stream has ended", schema::<Problem<'_>>(generator));
     let facts = [event.clone(), heartbeat()].into_iter().chain(snapshot_dialect()).collect();
     vec![
         (
             "sessionEvents",
             "/api/sessions/{id}/events",
-            "Every event of a session's log after a position, and then whatever comes: `id` is the position, `event` the type, `data` the event. \
-             With `dialect=snapshot`, what that protocol makes of them.",
+            "Every event of a session's log after a position, then new events as they happen: `id` is the position, `event` the type, `data` the event. \
+             With `dialect=snapshot`, the frames of that protocol.",
             facts,
         ),
         (
@@ -66,16 +66,16 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "/api/sessions/{id}/view/stream",
             "The conversation as people read it: `snapshot` first, unless the client is at the head, then `ops`.",
             vec![
-                ("snapshot", "All of it", schema::<View>(generator)),
-                ("ops", "The smallest change that brings the view forward", schema::<OpsFrame>(generator)),
+                ("snapshot", "The whole window of the view", schema::<View>(generator)),
+                ("ops", "The changes since the last frame", schema::<OpsFrame>(generator)),
                 heartbeat(),
             ],
         ),
         (
             "turn",
             "/api/sessions/{id}/turn",
-            "What one message makes of a session: `accepted`, then the events of its turn until `done`. Where there will be none, `problem` is the last.",
-            vec![("accepted", "The message was taken", schema::<Receipt>(generator)), event, problem, heartbeat()],
+            "One message and its turn: `accepted`, then the events of the turn until `done`. If there will be no `done`, `problem` is the last frame.",
+            vec![("accepted", "The message was accepted", schema::<Receipt>(generator)), event, problem, heartbeat()],
         ),
         (
             "sessions",
@@ -83,15 +83,15 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "The list of sessions: `snapshot` first, unless the client's position is still known, then `changes`.",
             vec![
                 ("snapshot", "The first page", schema::<SessionList>(generator)),
-                ("changes", "What became different", changes(generator)),
+                ("changes", "The sessions that have changed", changes(generator)),
                 heartbeat(),
             ],
         ),
         (
             "asks",
             "/api/asks",
-            "What waits for a person, each time it has changed.",
-            vec![("asks", "All of it", schema::<Asks>(generator)), heartbeat()],
+            "Everything that waits for a person, sent each time it changes.",
+            vec![("asks", "The whole list", schema::<Asks>(generator)), heartbeat()],
         ),
         (
             "tasks",
@@ -169,7 +169,7 @@ fn heartbeat() -> ChannelMessage {
     let schema = json!({
         "type": "object", "properties": { "head": head }, "required": ["head"], "additionalProperties": false,
     });
-    ("heartbeat", "Every 15 seconds: where the head is", schema)
+    ("heartbeat", "Sent every 15 seconds: the newest position of the stream", schema)
 }
 
 /// What the list of sessions says when it changes.

@@ -117,7 +117,7 @@ impl RegisteredConnection {
         }
     }
 
-    /// A session of the gateway that begins on this connection has shown that it may call: so has whoever speaks for it, until it ends.
+    /// A gateway session on this connection has authenticated: all connections of that session are known until it ends.
     #[cfg(feature = "socketio")]
     pub(super) fn mark_session_known(&self, session: &str) -> KnownSession {
         self.mark_known();

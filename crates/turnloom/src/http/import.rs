@@ -48,7 +48,7 @@ pub(super) async fn import(
     Ok((StatusCode::CREATED, Json(SessionView::of(&app, row))).into_response())
 }
 
-/// Takes a file in as it comes, onto the disk: one is read into memory at a time, and whoever sends slowly holds up nobody.
+/// Writes the uploaded file to the disk as it arrives. Only one file is read into memory at a time, and a slow upload delays nobody else.
 async fn receive(app: &App, mut body: Body) -> Result<File, Problem> {
     let folder = app.data.as_path();
     let unkept = |cause| log::Error::io("keep a file in", folder, cause);

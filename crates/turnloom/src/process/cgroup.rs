@@ -49,7 +49,7 @@ impl Cgroups {
     }
 }
 
-/// A folder with a process in it stays; whoever ends that process removes it.
+/// A group with a process in it cannot be removed; the code that ends the process removes it.
 impl Drop for Cgroups {
     fn drop(&mut self) {
         drop(fs::remove_dir(&self.folder));

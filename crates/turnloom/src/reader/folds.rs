@@ -1,7 +1,7 @@
 //! Folds that do not depend on who reads: kept once per session, shared, and brought forward instead of begun again.
 //!
-//! A fold is kept at the newest place that somebody needed, before the latest turns (a reader who comes back wants a turn from its beginning), and at
-//! places that readers who page have come to. Whoever finds none that fits begins at the beginning: all of this is only a help, and may be forgotten at
+//! A fold is kept at the newest position that was needed, before the latest turns (a client that reconnects wants a turn from its beginning), and at
+//! positions that paging readers have reached. If none fits, the log is folded from its beginning: all of this is only a cache and may be dropped at
 //! any time.
 
 use std::any::{Any, TypeId};

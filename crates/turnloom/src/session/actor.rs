@@ -76,7 +76,7 @@ struct Session {
     epoch: Epoch,
     /// What is kept of the machine's state.
     saved: Saved,
-    /// Keeps recent events in memory for whoever follows.
+    /// Keeps recent events in memory for followers.
     _tail: Tail,
     agent: Option<RunningAgent>,
     waiting: std::collections::HashMap<ReplyTo, oneshot::Sender<Answer>>,
@@ -278,7 +278,7 @@ impl Session {
             durability,
         };
         if came_to_rest {
-            // Before anybody can see the end of the turn: whoever begins to listen after it means the next one.
+            // Before the end of the turn becomes visible: a tap that is opened after it is meant for the next turn.
             self.sessions.0.taps.idle(&self.id);
         }
         let head = self.sessions.log().append(append).await?;

@@ -23,7 +23,7 @@ impl From<archive::Error> for Error {
 }
 
 impl Sessions {
-    /// Stores the session that is in a file, under another id if one is given. It is not woken; whoever talks to it does that.
+    /// Stores the session from a file, under another id if one is given. The session is not woken until somebody uses it.
     pub async fn import(&self, file: File, id: Option<SessionId>) -> Result<SessionRow, Error> {
         let _turn = self.0.copying.acquire().await;
         // A large file takes its time, and others must not wait for it.

@@ -58,7 +58,7 @@ impl AgentUi {
                 if steer.state != SteerState::Accepted {
                     self.steers.remove(id);
                 }
-                // What is not taken in is not lost: whoever said it can send it in another way.
+                // A steer that was not taken is not lost: its sender can send it in another way.
                 let payload = json!({ "id": id, "state": steer.state, "text": text, "reason": steer.reason });
                 self.queue_changed(envelope, Some(payload), out);
             }

@@ -113,7 +113,7 @@ impl EndedMessages {
         let block = |part: &Part| match part {
             Part::Text { text } => json!({ "type": "text", "text": text }),
             Part::Image { media_type, data, blob } => {
-                // What is stored elsewhere is put in by whoever can read it there.
+                // Content that is stored as a blob is added by the code that can read blobs.
                 let (kind, member, value) = match (data, blob) {
                     (None, Some(blob)) => ("url", "url", format!("/api/blobs/{}", blob.id)),
                     (data, _) => ("base64", "data", data.clone().unwrap_or_default()),

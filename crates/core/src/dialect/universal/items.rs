@@ -103,7 +103,7 @@ impl Universal {
             Event::BackgroundEnded(ended) => {
                 self.note(envelope, "Background work ended", Some(work(ended.status)), None, out);
             }
-            // What was told stays told here; whoever shows it can at least learn that it does not count any more.
+            // This protocol cannot take back what was sent; a client can at least learn that it no longer counts.
             Event::Rollback(rollback) => self.note(envelope, "Taken back", None, Some(json!(rollback)), out),
             Event::CompactionStart(_) => self.note(envelope, "Compacting", None, None, out),
             Event::CompactionEnd(end) => self.note(envelope, "Compacted", None, Some(json!(end)), out),

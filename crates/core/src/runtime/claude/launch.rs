@@ -218,7 +218,7 @@ impl CommandLine<'_> {
     }
 
     fn tools_and_settings(&mut self) {
-        // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
+        // All tools that this host serves: `ask_user` asks a person itself, and a client may refuse to run its tool.
         let mut allowed = vec![format!("mcp__{SERVER}")];
         allowed.extend(self.texts("allowed_tools"));
         self.flag("--allowedTools", &allowed.join(","));

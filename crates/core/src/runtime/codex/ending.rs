@@ -168,7 +168,7 @@ impl CodexProtocol {
         let turn_id = work.turn.clone().unwrap_or_default();
         work.end_turn(status, out);
         if status == "interrupted" {
-            // It leaves commands running, also such as it has not told of yet; whoever stops a turn wants them stopped.
+            // Codex leaves commands running, including ones that it has not reported yet; a stopped turn must stop them too.
             self.list_terminals(thread_id, ListPurpose::EndAll(turn_id), out);
         }
     }

@@ -123,7 +123,7 @@ impl CodexProtocol {
         }
         self.opened = true;
         if opened.thread.status.kind == "active" {
-            // The server outlived whoever began this turn; what comes of it is heard from here on.
+            // The server outlived the session process that began this turn; the rest of the turn is handled from here on.
             self.turn = Some(Turn { joined: true, ..Turn::default() });
         }
         self.maybe_ready(out);

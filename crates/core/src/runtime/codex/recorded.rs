@@ -284,7 +284,7 @@ fn outlived(entries: &[Entry]) -> Vec<String> {
     outlived
 }
 
-/// What a request asks for, whoever asks.
+/// What a request asks for, independent of the host that sent it.
 fn key_of(line: &Value) -> String {
     let method = text(line, "/method").unwrap_or_default();
     match method {

@@ -39,7 +39,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Messages of one device that wait. More than this at once is a client gone wrong, and it is told so.
 const MAX_WAITING: usize = 64;
 
-/// Packets for one device that wait. Each may hold a whole message, so there are few; whoever tells more waits until there is room.
+/// How many packets may wait for one device. Each may hold a whole message, so the number is small; a sender waits for room.
 const MAX_UNREAD: usize = 16;
 
 /// How long a connection may take to become one of a device.

@@ -59,7 +59,7 @@ impl BackgroundJob {
         matches!(self, BackgroundJob::Make(_) | BackgroundJob::Save(_))
     }
 
-    /// Whether it can be done again by whoever finds it undone.
+    /// Whether it can simply be done again if it was lost.
     pub(super) fn needs_no_sync(&self) -> bool {
         matches!(self, BackgroundJob::Save(_))
     }

@@ -172,7 +172,7 @@ async fn cancel(
         return Err(over(task.status.as_str()));
     }
     let forced = describe(&app, &task, &row).is_zombie.then_some(true);
-    // The same order for a dead one: whoever does not answer it is ended by signals, within the time the settings give.
+    // A dead turn gets the same order: an agent that does not answer is ended by signals within the configured time.
     let command = Command::Stop { turn_id: Some(task.run_id.clone()), then: AfterStop::Continue };
     match app.sessions.execute(&row.id, ClientCommand { by, command }).await? {
         Reply::Stopped { stopped: true, .. } => Ok(Json(Cancelled { cancelled: true, forced })),

@@ -158,7 +158,7 @@ impl TaskStream {
         let (tasks, position) = self.app.tasks.active();
         self.cursor = position;
         self.held.clear();
-        // The last of the greeting has the position: whoever has all of it can come back to here, also if nothing happens before.
+        // The last frame of the greeting carries the position: a client that has all of it can resume from here, even if nothing else happens before.
         self.frame(&connected, tasks.is_empty().then_some(position));
         for (at, task) in tasks.iter().enumerate() {
             self.started(task, (at + 1 == tasks.len()).then_some(position));
@@ -170,7 +170,7 @@ impl TaskStream {
         // A greeting may have told of it already.
         let mut new = updates.told.into_iter().filter(|(position, _, _)| *position > told).peekable();
         while let Some((position, what, task)) = new.next() {
-            // One commit may tell of several tasks: whoever comes back must have all of them.
+            // One commit may concern several tasks: a client that resumes must have all of them.
             let position = new.peek().is_none_or(|(next, _, _)| *next > position).then_some(position);
             match what {
                 What::Started => self.started(&task, position),
