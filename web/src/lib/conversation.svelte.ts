@@ -132,7 +132,7 @@ export class Conversation {
     if (!this.running || this.stopping) return
     this.stopping = true
     try {
-      // Whoever stops a turn by hand wants to look first: what waits is held.
+      // A person who stops a turn wants to look first, so the queue is held.
       await api.stop(this.id, { then: 'hold' })
     } finally {
       this.stopping = false

@@ -188,7 +188,7 @@ payloads! {
         pub reason: Option<String>,
         /// Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to.
         pub anchor: Option<String>,
-        /// Whoever stopped the turn held the queue as well; absent when it goes on.
+        /// `hold` if the person who stopped the turn also held the queue; absent if the queue continues.
         pub then: Option<AfterStop>,
     }
     /// Something went wrong, with what to do about it.

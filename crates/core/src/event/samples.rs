@@ -1,4 +1,4 @@
-//! One sample of every event: for the documentation, and for those who write a client and have no agent at hand.
+//! One sample of every event, for the documentation and for people who write a client without an agent at hand.
 
 use std::fmt::Write as _;
 

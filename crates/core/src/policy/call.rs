@@ -1,4 +1,4 @@
-//! What is judged: one call of one tool, and what must be known of the world around it.
+//! The input of a decision: one call of one tool, and the questions that the policy may ask about the machine.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -187,13 +187,13 @@ fn reason(verdict: &Verdict<'_>, call: &Call<'_>, command: Option<&Command>, ind
 }
 
 /// How much of a command is told.
-const TOLD: usize = 120;
+const MAX_COMMAND_CHARS: usize = 120;
 
 fn cut(text: &str) -> String {
-    if text.chars().count() <= TOLD {
+    if text.chars().count() <= MAX_COMMAND_CHARS {
         return text.to_owned();
     }
-    let start: String = text.chars().take(TOLD).collect();
+    let start: String = text.chars().take(MAX_COMMAND_CHARS).collect();
     format!("{start}…")
 }
 

@@ -1,4 +1,4 @@
-//! Where rules come from, and which of them may loosen what.
+//! Where rules come from, and which layers may loosen the rules of others.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::decide::Scope;
 use super::rules::{Effect, Error, Rule, RulesFile};
 
-/// Who has set a rule.
+/// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -122,7 +122,7 @@ impl Policy {
         Ok(self)
     }
 
-    /// The rules of a project. Whoever calls this has found the project in [`Policy::trusts`].
+    /// The rules of a project. The caller must have checked the project with [`Policy::trusts`].
     pub fn with_project(mut self, file: &str, text: &str) -> Result<Self, Error> {
         self.project = tightening(file, text, "a project")?;
         Ok(self)
@@ -151,7 +151,7 @@ impl Policy {
 
     /// Whether the user trusts a project. Both are absolute and normal; `~` is the home that is given.
     pub fn trusts(&self, project: &str, home: Option<&str>) -> bool {
-        self.trusted.iter().any(|trusted| super::matching::at_home(trusted, home) == project)
+        self.trusted.iter().any(|trusted| super::matching::expand_home(trusted, home) == project)
     }
 
     /// All rules outside modes, each with its layer.

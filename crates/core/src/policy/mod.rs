@@ -1,4 +1,4 @@
-//! Who may do what: a call of a tool and the rules in, allow, deny or ask out, with the rule that decided.
+//! Decides which tool calls are allowed. Input: a call and the rules. Output: allow, deny or ask, with the rule that decided.
 //!
 //! A call becomes acts ([`acts()`]), and rules judge acts ([`decide()`]). Shell commands are parsed, every simple command counts, and what cannot be
 //! read is never allowed by a rule. Nothing here looks at files or at the environment: a [`World`] answers for them.

@@ -1,4 +1,4 @@
-//! Rules as people write them: TOML in, checked rules out, and what is wrong with the line it is in.
+//! Parses rule files: TOML in, checked rules out. Errors name the line.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The interface every kind of agent is driven through. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. Finding the program,
-//! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
+//! The interface to every kind of agent. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. The `turnloom` crate finds the program,
+//! starts it and moves the bytes. Protocols know events; they know neither the laws of turns nor views.
 
 pub mod claude;
 pub mod codex;
@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::setting::{Setting, Takes, is_unguarded, texts_of};
-pub use self::text::{StreamedText, Voice};
+pub use self::setting::{Setting, Takes, skips_approvals, texts_of};
+pub use self::text::{StreamedText, TextKind};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
 use crate::id::{MessageId, SessionId, SubagentId, ToolUseId, TurnId};
@@ -199,7 +199,7 @@ pub struct RollbackOrder {
     pub files: Files,
 }
 
-/// An agent that is there.
+/// What an agent reports when its handshake is done.
 #[derive(Debug, Clone, Default)]
 pub struct Ready {
     pub provider_session_id: Option<String>,
@@ -235,8 +235,8 @@ pub enum Report {
         subagent_id: Option<SubagentId>,
         event: Event,
     },
-    /// A fact whose output the agent has cut or not said, and the file in which it keeps it. Whoever can reads that file, while it is there.
-    Kept {
+    /// A fact whose output is cut or missing, and the file in which the agent keeps the whole output. The session reads that file while it exists.
+    FactWithOutputFile {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
         event: Event,
@@ -386,7 +386,7 @@ pub const RECORDED: &[(&str, MakeRecorded)] = &[
 const UNPARSED_BYTES: usize = 2 * 1024;
 
 /// A message about how far a tool is, as a line of its own: readers put what tools say of their progress behind each other.
-pub(crate) fn line_of_progress(message: &str) -> String {
+pub(crate) fn progress_line(message: &str) -> String {
     format!("{}\n", message.trim_end_matches(['\r', '\n']))
 }
 

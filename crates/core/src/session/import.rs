@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// What cannot be done before somebody has agreed.
-    pub(super) fn must_be_agreed(&self) -> Result<(), Refusal> {
+    pub(super) fn require_consent(&self) -> Result<(), Refusal> {
         if self.needs_consent() { Err(Refusal::NotAgreed) } else { Ok(()) }
     }
 

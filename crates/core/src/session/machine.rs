@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::judging::Judgements;
-use super::noise::{self, Noise};
 use super::open::Scope;
 use super::state::State;
+use super::unparsed_limiter::{self, UnparsedLimiter};
 use crate::blob::{self, Blob};
 use crate::command::{self, Callback, ClientCommand};
 use crate::event::{
@@ -24,9 +24,9 @@ use crate::runtime::{
 use crate::time::Timestamp;
 
 /// The smallest piece that text is cut into: one character always fits.
-const MIN_PIECE: usize = 4;
+const MIN_PIECE_BYTES: usize = 4;
 
-/// Names whoever waits for a reply; chosen by the shell.
+/// Identifies the client that waits for a reply; chosen by the shell.
 pub type ReplyTo = u64;
 
 /// What a machine is made of, besides its log.
@@ -161,7 +161,7 @@ pub struct Machine {
     /// What began the running turn.
     pub(super) origin: Origin,
     pub(super) judgements: Judgements,
-    noise: Noise,
+    unparsed_limiter: UnparsedLimiter,
     pub(super) shutting_down: bool,
 }
 
@@ -183,7 +183,7 @@ pub(super) enum Agent {
     },
 }
 
-/// How hard the agent has been pressed to end.
+/// How far the escalation to end the agent has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Asked,
@@ -240,7 +240,7 @@ impl Machine {
             last_status: None,
             origin: Origin::default(),
             judgements: Judgements::default(),
-            noise: Noise::default(),
+            unparsed_limiter: UnparsedLimiter::default(),
             shutting_down: false,
         }
     }
@@ -280,7 +280,7 @@ impl Machine {
             self.emit_as(started_at, out, None, turn_id.clone(), message.into());
             self.emit_as(started_at, out, None, turn_id, TurnStarted { message_ids, origin: Origin::Import }.into());
             for (at, event) in events {
-                if self.state.open.objection(&event, None).is_none() {
+                if self.state.open.law_violation(&event, None).is_none() {
                     self.emit(at, out, event);
                 }
             }
@@ -351,7 +351,7 @@ impl Machine {
     }
 
     /// The open ask that the agent calls so.
-    pub fn ask_called(&self, key: &str) -> Option<AskId> {
+    pub fn ask_by_key(&self, key: &str) -> Option<AskId> {
         self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone())
     }
 
@@ -392,7 +392,7 @@ impl Machine {
     }
 
     /// Whether there is nothing to remember that is not in the log: no agent, no turn, nobody waiting.
-    pub fn can_leave(&self) -> bool {
+    pub fn can_unload(&self) -> bool {
         self.agent == Agent::Absent
             && self.state.turn.is_none()
             && self.pending_operation.is_none()
@@ -415,17 +415,17 @@ impl Machine {
         mut event: Event,
     ) -> Seq {
         if let Event::AgentUnparsed(unparsed) = &mut event {
-            noise::shorten(unparsed);
+            unparsed_limiter::shorten(unparsed);
         }
         let may_account = match &event {
-            Event::AgentUnparsed(unparsed) if !self.noise.admits(unparsed, at) => return self.state.head,
+            Event::AgentUnparsed(unparsed) if !self.unparsed_limiter.allows(unparsed, at) => return self.state.head,
             Event::AgentUnparsed(_) | Event::Done(_) | Event::SessionEnded(_) => true,
             _ => false,
         };
-        if may_account && let Some(account) = self.noise.account(&self.setup.runtime) {
+        if may_account && let Some(account) = self.unparsed_limiter.take_summary(&self.setup.runtime) {
             self.store(at, out, None, self.state.turn.clone(), account.into());
         }
-        let limit = self.setup.limits.inline_bytes.max(MIN_PIECE);
+        let limit = self.setup.limits.inline_bytes.max(MIN_PIECE_BYTES);
         // Text is not moved out of the log, it is the log; it only comes in more pieces.
         while let Event::Delta(delta) = &mut event
             && delta.text.len() > limit
@@ -475,7 +475,7 @@ impl Machine {
     }
 
     pub(super) fn close(&mut self, at: Timestamp, out: &mut Output, scope: Scope<'_>, outcome: Outcome, reason: &str) {
-        for (owner, event) in self.state.open.closing(scope, outcome, reason) {
+        for (owner, event) in self.state.open.closing_events(scope, outcome, reason) {
             if let Event::ToolResult(result) = &event {
                 self.settle_call(&result.tool_use_id, at, out);
             }

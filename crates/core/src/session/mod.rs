@@ -10,12 +10,12 @@ mod ending;
 mod import;
 mod judging;
 mod machine;
-mod noise;
 mod open;
 mod queue;
 mod state;
 mod stored;
 mod turn;
+mod unparsed_limiter;
 
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;

@@ -105,7 +105,7 @@ fn explain(args: Explain, context: &mut Context) -> Result<ExitCode> {
     if args.json {
         context.terminal.data(&format!("{}\n", serde_json::to_string(&decision)?))?;
     } else {
-        context.terminal.data(&told(&decision, &judge.place.mode))?;
+        context.terminal.data(&decision_text(&decision, &judge.place.mode))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -172,7 +172,7 @@ impl Judge {
 }
 
 /// The decision for people.
-fn told(decision: &Decision, mode: &str) -> String {
+fn decision_text(decision: &Decision, mode: &str) -> String {
     let mut lines =
         vec![format!("{}  {}  in {mode} mode", decision.effect.as_str(), decision.rule), decision.reason.clone()];
     for (at, command) in decision.commands.iter().enumerate() {

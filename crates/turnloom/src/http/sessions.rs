@@ -211,7 +211,7 @@ impl Listed {
     }
 }
 
-/// A page of sessions, or, for whoever accepts a stream, the first page and then what changes.
+/// A page of sessions, or, if the client accepts a stream, the first page and then its changes.
 pub(super) async fn list(
     State(app): State<App>,
     Query(query): Query<ListQuery>,

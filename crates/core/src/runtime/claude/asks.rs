@@ -1,5 +1,5 @@
-//! Whatever waits for a person: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
-//! program that stays open until it is answered or withdrawn; there is no time limit on either side.
+//! Requests that a person has to answer: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
+//! program that stays open until it is answered or withdrawn; neither side has a time limit.
 
 use std::collections::{BTreeSet, HashMap};
 

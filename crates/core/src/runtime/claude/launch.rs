@@ -50,9 +50,9 @@ pub struct Options {
     /// A new name for the conversation, if one is needed: a version 4 or 7 UUID.
     pub new_conversation: String,
     /// The program no longer has the conversation; why, in words for a person.
-    pub lost: Option<String>,
-    /// It has the conversation, but not its end; why, in words for a person.
-    pub forgot: Option<String>,
+    pub conversation_missing: Option<String>,
+    /// The program has the conversation, but its end is missing; why, in words for a person.
+    pub end_missing: Option<String>,
     /// What the project's folders above the working directory say to agents.
     pub instructions: Option<String>,
     /// The folder in whose folders the program keeps its conversations.
@@ -126,7 +126,7 @@ const USUAL: &[&str] = &["build", "code"];
 
 pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let mut line = CommandLine {
-        args: ALWAYS.iter().map(|arg| (*arg).to_owned()).collect(),
+        args: COMMON_ARGS.iter().map(|arg| (*arg).to_owned()).collect(),
         files: Vec::new(),
         env: environment(),
         params: &opening.params,
@@ -160,17 +160,17 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
     if sources.is_empty() {
         line.switch("--strict-mcp-config");
     }
-    if matches!(opening.beginning, Beginning::Fork { .. }) && options.lost.is_none() {
+    if matches!(opening.beginning, Beginning::Fork { .. }) && options.conversation_missing.is_none() {
         line.switch("--fork-session");
     }
-    if line.is("allow_bypass") == Some(true) {
+    if line.flag_param("allow_bypass") == Some(true) {
         line.switch("--allow-dangerously-skip-permissions");
     }
     let CommandLine { args, files, env, .. } = line;
     Launch { args, files, env, conversation }
 }
 
-const ALWAYS: &[&str] = &[
+const COMMON_ARGS: &[&str] = &[
     "-p",
     "--input-format",
     "stream-json",
@@ -207,18 +207,18 @@ impl CommandLine<'_> {
         texts_of(self.params.get(name))
     }
 
-    fn is(&self, name: &str) -> Option<bool> {
+    fn flag_param(&self, name: &str) -> Option<bool> {
         self.params.get(name).and_then(Value::as_bool)
     }
 
     /// Which conversation the program goes on with, or begins.
     fn conversation(&mut self, opening: &Opening, options: &Options) -> String {
         match &opening.beginning {
-            Beginning::Resume { provider_session_id, .. } if options.lost.is_none() => {
+            Beginning::Resume { provider_session_id, .. } if options.conversation_missing.is_none() => {
                 self.flag("--resume", provider_session_id);
                 return provider_session_id.clone();
             }
-            Beginning::Fork { provider_session_id, at } if options.lost.is_none() => {
+            Beginning::Fork { provider_session_id, at } if options.conversation_missing.is_none() => {
                 self.flag("--resume", provider_session_id);
                 self.flag("--session-id", &options.new_conversation);
                 if let Some(at) = at {
@@ -233,7 +233,7 @@ impl CommandLine<'_> {
     }
 
     fn tools_and_settings(&mut self) {
-        // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
+        // All tools that this host serves: `ask_user` asks a person itself, and a client may refuse to run its tool.
         let mut allowed = vec![format!("mcp__{SERVER}")];
         allowed.extend(self.texts("allowed_tools"));
         self.flag("--allowedTools", &allowed.join(","));
@@ -253,7 +253,7 @@ impl CommandLine<'_> {
                 }
             }
         }
-        if self.is("cross_session") != Some(true) {
+        if self.flag_param("cross_session") != Some(true) {
             // Sessions of one user could otherwise start turns in each other, and nobody would be asked.
             disallowed.extend(["ListAgents", "SendMessage"].map(str::to_owned));
             settings.insert("crossSessionInbound".to_owned(), "refuse".into());

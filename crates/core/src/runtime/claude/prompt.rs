@@ -32,7 +32,7 @@ pub(super) fn content_of(messages: &[Prompt]) -> Value {
 }
 
 /// Whether what a person typed is the program's command to compact.
-pub(super) fn says_compact(messages: &[Prompt]) -> bool {
+pub(super) fn is_compact_command(messages: &[Prompt]) -> bool {
     let first = messages.first().and_then(|message| message.content.first());
     matches!(first, Some(Part::Text { text }) if text.split_whitespace().next() == Some("/compact"))
 }

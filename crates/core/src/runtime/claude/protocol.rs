@@ -1,4 +1,4 @@
-//! The conversation as a whole: the handshake, orders to lines, and which line goes where.
+//! The conversation as a whole: the handshake, orders written as lines, and the dispatch of each line.
 
 mod notices;
 
@@ -14,18 +14,19 @@ use super::failure::{self, ApiError};
 use super::gate::{self, Gate};
 use super::host_tools::{self, Host};
 use super::launch::{self, Options};
-use super::prompt::{content_of, is_uuid, says_compact, write_message};
+use super::prompt::{content_of, is_compact_command, is_uuid, write_message};
 use super::schedule::Lifecycle;
-use super::tools::{Afterwards, Fate, Returned, Tools};
+use super::tools::{BackgroundState, CallContext, ResultLine, Tools};
 use super::turn::Turn;
 use super::wire::{
-    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, Said, StreamEvent, TurnResult,
+    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, OutputLine, StreamEvent,
+    TurnResult,
 };
 use crate::client_tools::ClientTools;
 use crate::command::Files;
 use crate::event::{Activity, CompactionStart, CompactionTrigger, Failure, ModelChoice, SlashCommand, Status};
 use crate::runtime::{
-    Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
+    Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, TextKind, unparsed,
 };
 use crate::time::Timestamp;
 
@@ -43,7 +44,7 @@ pub struct ClaudeProtocol {
     turn: Turn,
     blocks: Blocks,
     tools: Tools,
-    after: Afterwards,
+    background: BackgroundState,
     asks: Asks,
     gate: Gate,
     mode: String,
@@ -83,7 +84,7 @@ impl ClaudeProtocol {
             turn: Turn::default(),
             blocks: Blocks::default(),
             tools: Tools::default(),
-            after: Afterwards::default(),
+            background: BackgroundState::default(),
             asks: Asks::default(),
             gate: Gate::default(),
             mode: String::new(),
@@ -120,7 +121,7 @@ impl ClaudeProtocol {
         // Several at once are one message to the agent, under the last one's name.
         let Some(last) = messages.last() else { return };
         let uuid = self.uuid(last.message_id.as_str());
-        self.compacts_by_hand = says_compact(messages);
+        self.compacts_by_hand = is_compact_command(messages);
         if self.turn.prompt(&uuid) {
             let content = content_of(messages);
             write_message(&uuid, &content, out);
@@ -157,41 +158,41 @@ impl ClaudeProtocol {
 
     // ---- what the program says ----
 
-    fn said(&mut self, said: Said, line: Line<'_>, out: &mut Output) {
+    fn handle_line(&mut self, said: OutputLine, line: Line<'_>, out: &mut Output) {
         match said {
-            Said::System(system) => self.system(&system, line, out),
+            OutputLine::System(system) => self.system(&system, line, out),
             // Only the main conversation streams.
-            Said::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
-            Said::StreamEvent { event, abandoned_blocks, .. } => {
+            OutputLine::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
+            OutputLine::StreamEvent { event, abandoned_blocks, .. } => {
                 self.stream(event, out);
                 // What an interrupt cuts off stays, half written.
                 if let Some(abandoned) = abandoned_blocks.filter(|_| !self.interrupting) {
                     self.blocks.abandoned(&abandoned, out);
                 }
             }
-            Said::Assistant(message) => self.assistant(&message, out),
-            Said::User(message) => self.user(&message, out),
-            Said::Result(result) => self.result(&result, out),
-            Said::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
-            Said::ControlResponse { response } => self.answered(response, out),
-            Said::ControlCancelRequest { request_id } => {
+            OutputLine::Assistant(message) => self.assistant(&message, out),
+            OutputLine::User(message) => self.user(&message, out),
+            OutputLine::Result(result) => self.result(&result, out),
+            OutputLine::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
+            OutputLine::ControlResponse { response } => self.answered(response, out),
+            OutputLine::ControlCancelRequest { request_id } => {
                 self.gate.withdrawn(&request_id);
                 self.asks.withdrawn(&request_id, out);
             }
-            Said::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
+            OutputLine::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
                 self.turn.lifecycle(&uuid, &state, out);
                 let wakeup_source = wakeup_source.as_deref();
                 let with = Lifecycle { uuid: &uuid, state: &state, wakeup_source, scheduled_for };
-                self.after.schedule.goes_on(&with, out);
+                self.background.schedule.lifecycle_changed(&with, out);
             }
-            Said::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
+            OutputLine::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
                 // A heartbeat has a name of its own, and that of the call in the place of a parent.
                 let id = parent_tool_use_id.unwrap_or(tool_use_id);
                 self.tools.progress(&id, elapsed_time_seconds, out);
             }
-            Said::RateLimitEvent { rate_limit_info } => self.rate_limit(rate_limit_info, out),
-            Said::ConversationReset {} | Said::KeepAlive {} => {}
-            Said::Unknown => out.report(unparsed("claude/stdout", &"a line of an unknown type", line)),
+            OutputLine::RateLimitEvent { rate_limit_info } => self.rate_limit(rate_limit_info, out),
+            OutputLine::ConversationReset {} | OutputLine::KeepAlive {} => {}
+            OutputLine::Unknown => out.report(unparsed("claude/stdout", &"a line of an unknown type", line)),
         }
     }
 
@@ -200,8 +201,8 @@ impl ClaudeProtocol {
             StreamEvent::MessageStart { message } => self.blocks.message_started(message.id, out),
             StreamEvent::ContentBlockStart { index, content_block } => {
                 match content_block.get("type").and_then(Value::as_str) {
-                    Some("text") => self.blocks.block_started(index, Voice::Text),
-                    Some("thinking") => self.blocks.block_started(index, Voice::Thinking),
+                    Some("text") => self.blocks.block_started(index, TextKind::Text),
+                    Some("thinking") => self.blocks.block_started(index, TextKind::Thinking),
                     Some("tool_use") => {
                         // Its input may take a while; the call itself is told when the input is whole.
                         let tool = content_block.get("name").and_then(Value::as_str).unwrap_or("a tool");
@@ -219,54 +220,54 @@ impl ClaudeProtocol {
     }
 
     fn assistant(&mut self, line: &Message, out: &mut Output) {
-        self.it_is(line);
+        self.set_time(line);
         let message = line.message.id.as_deref().unwrap_or_default();
-        let speaker = self.after.tasks.speaker(line);
-        if let (None, Some(uuid)) = (&speaker, &line.uuid) {
-            self.turn.stands_at(uuid);
+        let subagent_id = self.background.tasks.subagent_of(line);
+        if let (None, Some(uuid)) = (&subagent_id, &line.uuid) {
+            self.turn.move_anchor(uuid);
         }
         if let Some(kind) = &line.error {
             let text = super::output::text_of(&line.message.content);
             // A sub-agent that failed says so to the agent.
-            if speaker.is_none() {
+            if subagent_id.is_none() {
                 self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
             }
             return;
         }
         for block in line.message.blocks() {
-            let (voice, whole) = match block {
-                Block::Text { text } => (Voice::Text, text),
-                Block::Thinking { thinking } => (Voice::Thinking, thinking),
+            let (kind, whole) = match block {
+                Block::Text { text } => (TextKind::Text, text),
+                Block::Thinking { thinking } => (TextKind::Thinking, thinking),
                 Block::ToolUse { id, name, input } => {
-                    self.tools.called(&id, &name, input, speaker.clone(), out);
+                    self.tools.called(&id, &name, input, subagent_id.clone(), out);
                     continue;
                 }
                 Block::ToolResult { .. } | Block::Other => continue,
             };
-            match &speaker {
-                Some(subagent) => self.blocks.said_by(subagent, message, voice, &whole, out),
-                None => self.blocks.said(message, voice, &whole, line.aborted, out),
+            match &subagent_id {
+                Some(subagent) => self.blocks.finish_subagent_block(subagent, message, kind, &whole, out),
+                None => self.blocks.finish_block(message, kind, &whole, line.aborted, out),
             }
         }
     }
 
-    fn it_is(&mut self, line: &Message) {
+    fn set_time(&mut self, line: &Message) {
         if let Some(now) = line.timestamp.as_ref().and_then(|time| Timestamp::deserialize(time).ok()) {
-            self.after.schedule.it_is(now);
+            self.background.schedule.set_time(now);
         }
     }
 
     fn user(&mut self, line: &Message, out: &mut Output) {
-        self.it_is(line);
-        let speaker = self.after.tasks.speaker(line);
+        self.set_time(line);
+        let subagent_id = self.background.tasks.subagent_of(line);
         if line.is_replay {
             if let Some(uuid) = &line.uuid {
-                self.turn.took(uuid, out);
+                self.turn.taken_in(uuid, out);
             }
             return;
         }
-        if let (None, Some(uuid), false) = (&speaker, &line.uuid, line.is_synthetic) {
-            self.turn.stands_at(uuid);
+        if let (None, Some(uuid), false) = (&subagent_id, &line.uuid, line.is_synthetic) {
+            self.turn.move_anchor(uuid);
         }
         for block in line.message.blocks() {
             if let Block::ToolResult { tool_use_id: id, content, is_error } = block {
@@ -274,9 +275,10 @@ impl ClaudeProtocol {
                     self.gate_is_off(&id, out);
                 }
                 let refused = self.asks.was_refused(&id);
-                let fate = Fate { refused, interrupting: self.interrupting, conversation: &self.conversation };
-                let returned = Returned { id, content, is_error };
-                self.tools.returned(&returned, line, fate, speaker.clone(), &mut self.after, out);
+                let context =
+                    CallContext { refused, interrupting: self.interrupting, conversation: &self.conversation };
+                let returned = ResultLine { id, content, is_error };
+                self.tools.returned(&returned, line, context, subagent_id.clone(), &mut self.background, out);
             }
         }
     }
@@ -299,8 +301,8 @@ impl ClaudeProtocol {
         }
         // What was never said whole must be settled before the turn is.
         self.blocks.turn_ended(result.interrupted(), out);
-        let unexplained = result.origin.is_none() && self.turn.is_unasked();
-        self.after.schedule.turn_ended(unexplained, out);
+        let unexplained = result.origin.is_none() && self.turn.began_by_itself();
+        self.background.schedule.turn_ended(unexplained, out);
         self.compaction = None;
         self.compacts_by_hand = false;
         self.interrupting = false;
@@ -316,7 +318,7 @@ impl ClaudeProtocol {
             },
             "elicitation" => match Elicitation::deserialize(request) {
                 Ok(ask) => {
-                    // Who asks is not said; it is known where one call of this server waits.
+                    // The request does not name the sub-agent; it is known if exactly one call of this server waits.
                     let owner = ask.mcp_server_name.as_deref().and_then(|server| self.tools.owner_at_server(server));
                     return self.asks.elicitation(id, ask, owner, out);
                 }
@@ -363,22 +365,22 @@ impl ClaudeProtocol {
                 out.report(Report::RolledBack { files_restored: restored, branched: true });
             }
             // The session believed that it had changed.
-            Some(Asked::SetMode(before)) if !succeeded => self.mode_is(Some(&before), out),
+            Some(Asked::SetMode(before)) if !succeeded => self.mode_reported(Some(&before), out),
             Some(Asked::SetMode(_)) => {}
             Some(Asked::Other) | None => {}
         }
     }
 
     /// What the program does not have of the conversation.
-    fn lacking(&self) -> Option<&String> {
-        self.options.lost.as_ref().or(self.options.forgot.as_ref())
+    fn missing_history(&self) -> Option<&String> {
+        self.options.conversation_missing.as_ref().or(self.options.end_missing.as_ref())
     }
 
     fn initialized(&mut self, answer: &Value, out: &mut Output) {
         let info = Initialized::deserialize(answer).unwrap_or_default();
         let beginning = self.opening.as_ref().map_or(&Beginning::Fresh, |opening| &opening.beginning);
-        let lacking = self.lacking();
-        let resumed = *beginning != Beginning::Fresh && lacking.is_none();
+        let missing_history = self.missing_history();
+        let resumed = *beginning != Beginning::Fresh && missing_history.is_none();
         let commands = info.commands.into_iter().map(|command| SlashCommand {
             name: command.name,
             description: command.description.filter(|text| !text.is_empty()).map(|text| first_words(&text)),
@@ -396,7 +398,7 @@ impl ClaudeProtocol {
         out.report(Report::Ready(Box::new(Ready {
             provider_session_id: Some(self.conversation.clone()),
             resumed,
-            reason: self.lacking().cloned(),
+            reason: self.missing_history().cloned(),
             model: None,
             mode: info.current_permission_mode,
             version: info.claude_code_version,
@@ -414,10 +416,10 @@ impl Protocol for ClaudeProtocol {
         self.mode = launch::mode(opening, opening.mode.as_deref());
         self.is_ruled = opening.mode.as_deref().is_some_and(launch::is_ruled);
         self.model_chosen = opening.model.is_some();
-        self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
-        self.after.tasks.kept_below(self.options.conversations.clone());
-        if matches!(opening.beginning, Beginning::Resume { .. }) && self.lacking().is_none() {
-            self.turn.stood_at(opening.anchor.clone());
+        self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.conversation_missing.is_some());
+        self.background.tasks.set_conversations_folder(self.options.conversations.clone());
+        if matches!(opening.beginning, Beginning::Resume { .. }) && self.missing_history().is_none() {
+            self.turn.set_anchor(opening.anchor.clone());
         }
         let none = serde_json::Map::new();
         let params = opening.params.as_object().unwrap_or(&none);
@@ -510,7 +512,7 @@ impl Protocol for ClaudeProtocol {
             Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
         };
         match said {
-            Ok(said) => self.said(said, line, out),
+            Ok(said) => self.handle_line(said, line, out),
             Err(error) => out.report(unparsed("claude/stdout", &error, line)),
         }
     }

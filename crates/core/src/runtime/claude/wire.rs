@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// One line of the program.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum OutputLine {
     System(Box<System>),
     StreamEvent {
         event: StreamEvent,

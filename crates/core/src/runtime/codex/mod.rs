@@ -50,7 +50,7 @@ mod wire;
 mod work;
 
 pub use self::config::config_fits;
-pub use self::exec::{Do, ExecProtocol, Run, RunEnd};
+pub use self::exec::{ExecProtocol, Run, RunEnd, RunnerCommand};
 pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};

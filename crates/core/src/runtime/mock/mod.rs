@@ -11,7 +11,7 @@ mod scripts;
 mod tests;
 mod wire;
 
-pub use self::agent::{MockAgent, Next};
+pub use self::agent::{MockAgent, NextAction};
 pub use self::protocol::MockProtocol;
 pub use self::recorded::RecordedMock;
 use super::{Capabilities, Setting, Takes};

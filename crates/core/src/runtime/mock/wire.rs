@@ -11,7 +11,7 @@ use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(super) enum Do {
+pub(super) enum HostCommand {
     Open {
         session: String,
         resume: Option<String>,
@@ -33,12 +33,12 @@ pub(super) enum Do {
     Interrupt {},
     Answer {
         key: String,
-        answer: Given,
+        answer: AskAnswer,
     },
     /// What the rules say about a call that it wants to make.
     Verdict {
         key: String,
-        verdict: Given,
+        verdict: AskAnswer,
     },
     SetModel {
         model: String,
@@ -74,7 +74,7 @@ pub(super) enum Do {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Given {
+pub(super) enum AskAnswer {
     Permission {
         reply: PermissionReply,
         updated_input: Option<Value>,
@@ -103,7 +103,7 @@ pub(super) enum Given {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
-pub(super) enum Say {
+pub(super) enum AgentMessage {
     Ready {
         conversation: String,
         resumed: bool,
@@ -128,7 +128,7 @@ pub(super) enum Say {
     Ask {
         key: String,
         by: Option<SubagentId>,
-        request: Wanted,
+        request: AskPayload,
     },
     /// A call that it makes only after a verdict.
     Propose {
@@ -155,7 +155,7 @@ pub(super) enum Say {
 /// What the agent wants of a person.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Wanted {
+pub(super) enum AskPayload {
     Permission(PermissionRequest),
     Question(QuestionRequest),
     Interrupt(Interrupt),

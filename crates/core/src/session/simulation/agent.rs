@@ -1,4 +1,4 @@
-//! An agent without manners: it says what fits, what does not fit, the same thing twice, and nothing at all.
+//! A badly behaved agent: it sends what fits, what does not fit, the same thing twice, and nothing at all.
 
 use serde_json::json;
 
@@ -14,19 +14,19 @@ use crate::policy::{Effect as Ruling, Judgement, digest};
 use crate::runtime::{AskRequest, Order, ProposedCall, Ready, Report, StartFailure};
 use crate::session::{Effect, Input};
 
-/// How willing this one is to end when told.
+/// What it takes to stop this agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Temper {
+enum StopBehavior {
     Obedient,
-    /// Ends only by a signal.
-    Deaf,
-    /// Ends only by force.
-    Stubborn,
+    /// Exits only on SIGTERM.
+    NeedsTerminate,
+    /// Exits only on SIGKILL.
+    NeedsKill,
 }
 
 #[derive(Debug)]
 pub(super) struct FakeAgent {
-    temper: Temper,
+    stop_behavior: StopBehavior,
     started: bool,
     ready: bool,
     in_turn: bool,
@@ -41,7 +41,12 @@ pub(super) struct FakeAgent {
 impl FakeAgent {
     pub(super) fn new(dice: &mut Dice) -> Self {
         Self {
-            temper: dice.pick([Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn]),
+            stop_behavior: dice.pick([
+                StopBehavior::Obedient,
+                StopBehavior::Obedient,
+                StopBehavior::NeedsTerminate,
+                StopBehavior::NeedsKill,
+            ]),
             started: false,
             ready: false,
             in_turn: false,
@@ -57,17 +62,17 @@ impl FakeAgent {
     pub(super) fn receive(&mut self, effect: Effect, dice: &mut Dice) {
         match effect {
             Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
-            Effect::Terminate => self.ending |= self.temper != Temper::Stubborn,
+            Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
             Effect::Reply { .. } | Effect::StoreRule { .. } => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => self.in_turn = true,
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
                 Order::Steer { message, .. } => self.steers.push(message.message_id),
-                Order::Interrupt => self.in_turn &= self.temper != Temper::Obedient,
+                Order::Interrupt => self.in_turn &= self.stop_behavior != StopBehavior::Obedient,
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
                 Order::Rollback(_) => self.rollback = true,
-                Order::Close => self.ending |= self.temper == Temper::Obedient,
+                Order::Close => self.ending |= self.stop_behavior == StopBehavior::Obedient,
                 Order::SetModel { .. }
                 | Order::SetMode { .. }
                 | Order::StopBackground { .. }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::agent::Step;
-use super::super::wire::{Given, Say, Wanted};
+use super::super::wire::{AgentMessage, AskAnswer, AskPayload};
 use super::asks::{after_permission, option};
 use super::steps::{ConcatSteps as _, result, start};
 use super::words_in;
@@ -27,22 +27,22 @@ fn proposal(t: &str, tool: &str, input: Value) -> Vec<Step> {
     let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
     let (command, path) = (text("command"), text("file_path"));
     let started = start(&id, tool, input.clone(), |start| (start.command, start.file_path) = (command, path));
-    let say = Say::Propose { key: id.clone(), by: None, tool: tool.to_owned(), input: input.clone() };
+    let say = AgentMessage::Propose { key: id.clone(), by: None, tool: tool.to_owned(), input: input.clone() };
     let (t, tool) = (t.to_owned(), tool.to_owned());
     vec![started, Step::Ask { say, then: Box::new(move |given| judged(&t, &id, &tool, input, given)) }]
 }
 
-fn judged(t: &str, id: &str, tool: &str, input: Value, given: &Given) -> Vec<Step> {
+fn judged(t: &str, id: &str, tool: &str, input: Value, given: &AskAnswer) -> Vec<Step> {
     match given {
-        Given::Allowed {} => {
+        AskAnswer::Allowed {} => {
             let done = result(id, "", |result| result.exit_code = Some(0));
             [vec![done], words_in(t, "ran", "Done.")].concat_steps()
         }
-        Given::Denied { reason } => {
+        AskAnswer::Denied { reason } => {
             let denied = result(id, reason, |result| (result.is_error, result.denied) = (true, Some(true)));
             [vec![denied], words_in(t, "denied", &format!("I may not: {reason}."))].concat_steps()
         }
-        Given::MustAsk { reason } => {
+        AskAnswer::MustAsk { reason } => {
             let request = PermissionRequest {
                 tool_name: tool.to_owned(),
                 tool_input: input,
@@ -55,7 +55,7 @@ fn judged(t: &str, id: &str, tool: &str, input: Value, given: &Given) -> Vec<Ste
                 ..PermissionRequest::default()
             };
             let key = format!("{id}-ask");
-            let say = Say::Ask { key, by: None, request: Wanted::Permission(request) };
+            let say = AgentMessage::Ask { key, by: None, request: AskPayload::Permission(request) };
             let (t, id) = (t.to_owned(), id.to_owned());
             vec![Step::Ask { say, then: Box::new(move |given| after_permission(&t, &id, given)) }]
         }
