@@ -96,6 +96,7 @@ fn each_mode_allows_denies_and_asks_as_its_rules_say() {
     mode(&place, &id, "ask");
     place.say(&id, "write it");
     let ask = place.ask(&id);
+    assert!(place.last_conversation().contains("in `ask` mode"), "the agent is told its mode");
     assert_eq!(ask["request"]["judged"]["rule"], "ask/default");
     place.permit(&id, &ask, &json!({ "reply": "reject" }));
     place.until_idle(&id).completed();
@@ -139,7 +140,7 @@ fn sub_agents_mcp_tools_and_fetches_are_judged() {
     let id = place.session("claude", json!({ "mode": "plan", "mcp_servers": servers }));
     let turn = place.turn(&id, "hand it on").completed();
     let denied: Vec<&Value> =
-        turn.of_kind("tool_decided").into_iter().filter(|fact| fact["judged"]["effect"] == "deny").collect();
+        turn.of_kind("tool_decided").into_iter().filter(|fact| fact["data"]["judged"]["effect"] == "deny").collect();
     assert_eq!(denied.len(), 1, "{:?}", turn.of_kind("tool_decided"));
     assert!(place.file("helped.txt").is_none());
     for message in ["ask the loom", "fetch it"] {

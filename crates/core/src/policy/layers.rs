@@ -61,6 +61,15 @@ pub struct Policy {
     trusted: Vec<String>,
 }
 
+/// What an agent is told about the mode that its session is in.
+pub fn told_to_agent(mode: &str) -> String {
+    let about = Policy::shipped().about(mode).map_or_else(|| ".".to_owned(), |about| format!(": {about}"));
+    format!(
+        "Rules judge every tool call before it runs. The session is in `{mode}` mode{about} A call that is denied says why: \
+         find another way instead of trying it again."
+    )
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self::shipped()

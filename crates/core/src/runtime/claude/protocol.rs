@@ -14,7 +14,7 @@ use super::failure::{self, ApiError};
 use super::gate::{self, Gate};
 use super::host_tools::{self, Host};
 use super::launch::{self, Options};
-use super::prompt::{content_of, is_compact_command, is_uuid, write_message};
+use super::prompt::{content_of, is_command, is_compact_command, is_uuid, with_note, write_message};
 use super::schedule::Lifecycle;
 use super::tools::{BackgroundState, CallContext, ResultLine, Tools};
 use super::turn::Turn;
@@ -25,6 +25,7 @@ use super::wire::{
 use crate::client_tools::ClientTools;
 use crate::command::Files;
 use crate::event::{Activity, CompactionStart, CompactionTrigger, Failure, ModelChoice, SlashCommand, Status};
+use crate::policy;
 use crate::runtime::{
     Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, TextKind, unparsed,
 };
@@ -50,6 +51,8 @@ pub struct ClaudeProtocol {
     mode: String,
     /// Rules decide in the session's mode.
     is_ruled: bool,
+    /// What the agent has to hear of a mode that has changed.
+    mode_note: Option<String>,
     model: Option<String>,
     /// The session chose a model, so the next one seen is no news.
     model_chosen: bool,
@@ -89,6 +92,7 @@ impl ClaudeProtocol {
             gate: Gate::default(),
             mode: String::new(),
             is_ruled: false,
+            mode_note: None,
             model: None,
             model_chosen: false,
             compaction: None,
@@ -123,7 +127,13 @@ impl ClaudeProtocol {
         let uuid = self.uuid(last.message_id.as_str());
         self.compacts_by_hand = is_compact_command(messages);
         if self.turn.prompt(&uuid) {
-            let content = content_of(messages);
+            let mut content = content_of(messages);
+            // Behind another text a command of the program would be none; the note waits for the next message.
+            if !is_command(messages)
+                && let Some(note) = self.mode_note.take()
+            {
+                content = with_note(&note, content);
+            }
             write_message(&uuid, &content, out);
         }
     }
@@ -435,7 +445,8 @@ impl Protocol for ClaudeProtocol {
         if let Some(fields) = request.as_object_mut() {
             let given = |name: &str| params.get(name).cloned();
             let own_prompt = given("custom_system_prompt").map(|prompt| json!([prompt]));
-            let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref()];
+            let about_mode = opening.mode.as_deref().filter(|_| self.is_ruled).map(policy::told_to_agent);
+            let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref(), about_mode.as_deref()];
             let added: Vec<&str> = added.into_iter().flatten().collect();
             for (name, value) in [
                 ("appendSystemPrompt", (!added.is_empty()).then(|| added.join("\n\n").into())),
@@ -482,6 +493,11 @@ impl Protocol for ClaudeProtocol {
             Order::SetMode { mode } => {
                 let Some(opening) = &self.opening else { return };
                 self.is_ruled = launch::is_ruled(mode);
+                self.mode_note = Some(if self.is_ruled {
+                    policy::told_to_agent(mode)
+                } else {
+                    format!("The session is in `{mode}` mode now.")
+                });
                 let mode = launch::mode(opening, Some(mode));
                 let before = std::mem::replace(&mut self.mode, mode.clone());
                 self.request(Asked::SetMode(before), &json!({ "subtype": "set_permission_mode", "mode": mode }), out);
