@@ -96,7 +96,7 @@ fn each_mode_allows_denies_and_asks_as_its_rules_say() {
     mode(&place, &id, "ask");
     place.say(&id, "write it");
     let ask = place.ask(&id);
-    assert!(place.last_conversation().contains("in `ask` mode"), "the agent is told its mode");
+    assert!(place.last_instructions().contains("in `ask` mode"), "the agent is told its mode");
     assert_eq!(ask["request"]["judged"]["rule"], "ask/default");
     place.permit(&id, &ask, &json!({ "reply": "reject" }));
     place.until_idle(&id).completed();
