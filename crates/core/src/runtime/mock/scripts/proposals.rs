@@ -42,12 +42,14 @@ fn judged(t: &str, id: &str, tool: &str, input: Value, given: &AskAnswer) -> Vec
             let denied = result(id, reason, |result| (result.is_error, result.denied) = (true, Some(true)));
             [vec![denied], words_in(t, "denied", &format!("I may not: {reason}."))].concat_steps()
         }
-        AskAnswer::MustAsk { reason } => {
+        AskAnswer::MustAsk { .. } => {
+            let command = input.get("command").and_then(Value::as_str);
+            let title = command.map_or_else(|| format!("Use {tool}"), |command| format!("Run {command}"));
             let request = PermissionRequest {
                 tool_name: tool.to_owned(),
                 tool_input: input,
                 tool_use_id: Some(ToolUseId::trusted(id)),
-                title: Some(reason.clone()),
+                title: Some(title),
                 options: vec![
                     option(PermissionReply::Once, "Allow once", None),
                     option(PermissionReply::Reject, "Reject", None),

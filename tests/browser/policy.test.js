@@ -1,0 +1,37 @@
+// Rules: what an ask says about a call, and what "always" stores.
+
+import assert from 'node:assert/strict'
+
+import { conversation, eventually, send, session, workbench } from './fixture.js'
+
+workbench('"always" shows the rule before it stores it, and an equal call is not asked about again', async (daemon, openPage) => {
+  await daemon.session('ruled', { mode: 'implement' })
+  const page = await openPage({ hash: session('ruled') })
+  await send(page, 'bash npm publish --tag next')
+  await conversation(page).getByRole('button', { name: 'Always…' }).click()
+  const rule = conversation(page).locator('pre', { hasText: 'effect = "allow"' })
+  await rule.waitFor()
+  assert.match(await rule.innerText(), /command = "npm publish --tag next"/)
+  assert.match(await rule.innerText(), /session = "ruled"/)
+  await conversation(page).getByRole('radio', { name: 'run npm publish *' }).check()
+  await conversation(page).getByRole('radio', { name: 'In this project' }).check()
+  await eventually('the wider rule', async () => /command = "npm publish \*"\nproject = /.test(await rule.innerText()))
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/always.png` })
+  await conversation(page).getByRole('button', { name: 'Allow always' }).click()
+  await conversation(page).getByText('Allowed always').first().waitFor()
+  await send(page, 'bash npm publish --tag latest')
+  await conversation(page).getByText('Done.', { exact: true }).waitFor()
+  assert.equal(await conversation(page).getByRole('button', { name: 'Always…' }).count(), 0)
+})
+
+workbench('Escape leaves the choice of a rule, and nothing is answered', async (daemon, openPage) => {
+  await daemon.session('ruled', { mode: 'ask' })
+  const page = await openPage({ hash: session('ruled') })
+  await send(page, 'call Write notes.txt')
+  const always = conversation(page).getByRole('button', { name: 'Always…' })
+  await always.click()
+  await conversation(page).getByRole('radio', { name: 'Everywhere' }).waitFor()
+  await page.keyboard.press('Escape')
+  await always.waitFor()
+  assert.ok(await daemon.ask('ruled'), 'it still waits')
+})
