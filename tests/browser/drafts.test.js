@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, send, session, workbench } from './fixture.js'
 
 const said = async (daemon, id) => {
   const { events } = await daemon.call('GET', `/api/sessions/${id}/events?limit=500`)
@@ -87,7 +87,7 @@ workbench('what is taken back comes back whole, and is not sent behind a personâ
   await page.reload()
   await holds(page, 'not yet\n\nsomething newer')
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Send again' }).count(), 0)
+  await none(page.getByRole('button', { name: 'Send again' }))
   assert.deepEqual(await said(daemon, 'back'), [])
 })
 
@@ -104,7 +104,7 @@ workbench('a draft and its attachments survive a reload; two windows keep a draf
     await page.reload()
     await holds(page, `from the ${side}`)
     await page.getByRole('button', { name: `Remove ${side}.txt` }).waitFor()
-    assert.equal(await page.getByRole('button', { name: `Remove ${other}.txt` }).count(), 0)
+    await none(page.getByRole('button', { name: `Remove ${other}.txt` }))
   }
   await right.close()
   const third = await another(left, url)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { composer, conversation, eventually, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, session, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 /** The smallest picture there is. */
@@ -45,8 +45,7 @@ workbench('components stand where they want to: in the chat, beside it, above it
   await page.getByRole('tabpanel').getByText('I stand beside.').waitFor()
   await page.getByRole('tab', { name: 'Canvas' }).click()
   await page.getByRole('cell', { name: 'weft' }).waitFor()
-  const width = (await page.getByRole('complementary', { name: 'Panel' }).boundingBox()).width
-  assert.ok(width > 500, `a canvas is wide, not ${width} px`)
+  await eventually('a canvas is wide', async () => (await page.getByRole('complementary', { name: 'Panel' }).boundingBox()).width > 500)
 })
 
 workbench('a component that has moved stands in one place', async (daemon, openPage) => {
@@ -59,8 +58,8 @@ workbench('a component that has moved stands in one place', async (daemon, openP
     if (id === 'to-panel') await page.getByRole('button', { name: 'Panel, 1 component' }).click()
     const [home, other] = id === 'to-panel' ? [page.getByRole('tabpanel'), conversation(page)] : [conversation(page), page.getByRole('dialog')]
     await note(home).getByText(`I stand in the ${surfaces[1]}.`).waitFor()
+    await none(note(other))
     assert.equal(await note(page).count(), 1)
-    assert.equal(await note(other).count(), 0)
   }
 })
 
@@ -84,12 +83,12 @@ workbench('A11, what is missing is said: a session that does not exist, an agent
   await page.getByRole('alert').getByText(/nowhere/).waitFor()
   // There is no conversation to skip to, but there is a page.
   await page.getByRole('button', { name: /^Skip to/ }).press('Enter')
-  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'MAIN')
+  await eventually('the page has the focus', () => page.evaluate(() => document.activeElement.tagName === 'MAIN'))
   await daemon.import('quiet', Daemon.turn('quiet', [
     ['tool_start', { tool_use_id: 't', tool: 'Lookup', input: {} }],
     ['tool_result', { tool_use_id: 't', output: '', is_error: false }],
   ]))
-  await page.goto(`${daemon.url}/${session('quiet')}`)
+  await visit(daemon, page, 'quiet')
   await conversation(page).getByRole('button', { name: /Lookup/ }).click()
   await conversation(page).getByText('No output').waitFor()
   await page.getByRole('button', { name: 'Panel', exact: true }).click()
@@ -119,14 +118,14 @@ workbench('a damaged session says so, can be read, and is deleted for good', asy
   const page = await openPage({ hash: session('broken-one') })
   await conversation(page).getByRole('article', { name: 'Agent' }).getByText('still readable').waitFor()
   await conversation(page).getByText(/This session is damaged and cannot go on/).waitFor()
-  assert.equal(await composer(page).isDisabled(), true)
+  await eventually('nothing can be sent', () => composer(page).isDisabled())
   const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
   const gone = (id) => eventually(`${id} is gone`, () => daemon.call('GET', `/api/sessions/${id}`).then(() => false, () => true))
   // From the list: nothing else is offered, because nothing else would be done.
   const row = list.locator('.row', { hasText: 'damaged' })
   await eventually('both are listed', async () => (await row.count()) === 2)
   await row.first().getByRole('button', { name: /More for/ }).press('Enter')
-  assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Delete for good'])
+  await eventually('only that', async () => (await page.getByRole('menuitem').allInnerTexts()).join() === 'Delete for good')
   await page.keyboard.press('Escape')
   // From the session itself.
   await conversation(page).getByRole('button', { name: 'Delete for good' }).click()
@@ -137,7 +136,7 @@ workbench('a damaged session says so, can be read, and is deleted for good', asy
   await page.getByRole('menuitem', { name: 'Delete for good' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click()
   await gone('broken-two')
-  assert.equal(await list.getByText('damaged').count(), 0)
+  await eventually('none is listed', async () => (await list.getByText('damaged').count()) === 0)
 })
 
 workbench('"Copy the command" copies a command, and nothing else', async (daemon, openPage) => {
@@ -152,7 +151,7 @@ workbench('"Copy the command" copies a command, and nothing else', async (daemon
   const codex = page.getByRole('group', { name: 'Agent' }).locator('label', { has: page.getByText('Codex', { exact: true }) })
   await codex.getByText('Log in with').waitFor()
   const copy = codex.getByRole('button', { name: 'Copy the command' })
-  assert.equal(await copy.count(), 1)
+  await eventually('one command', async () => (await copy.count()) === 1)
   await copy.click()
   await codex.getByRole('button', { name: 'Copied' }).waitFor()
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'codex login')
