@@ -157,6 +157,26 @@ workbench('"Copy the command" copies a command, and nothing else', async (daemon
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'codex login')
 })
 
+workbench('what is copied is copied also where pages have no clipboard of their own', async (daemon, openPage) => {
+  await daemon.session('copy')
+  await daemon.say('copy', 'echo over, under')
+  const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  // As over plain HTTP from another machine.
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+  await page.goto(`${daemon.url}/${session('copy')}`)
+  await page.reload()
+  const answer = conversation(page).getByRole('article', { name: 'Agent' })
+  const copy = answer.getByRole('button', { name: 'Copy the answer' })
+  await copy.press('Enter')
+  await answer.getByRole('button', { name: 'Copied' }).waitFor()
+  const reader = await page.context().newPage()
+  await reader.goto(`${daemon.url}/`)
+  assert.equal((await reader.evaluate(() => navigator.clipboard.readText())).trim(), 'over, under')
+  // The focus stays where it was.
+  await page.bringToFront()
+  assert.equal(await copy.or(answer.getByRole('button', { name: 'Copied' })).evaluate((button) => button === document.activeElement), true)
+})
+
 workbench('pictures from a tool are drawn beside its call, and open large', async (daemon, openPage) => {
   const image = { media_type: 'image/png', data: PIXEL }
   await daemon.import('pictures', Daemon.turn('pictures', [

@@ -224,6 +224,24 @@ workbench('a stop while a tool runs is told once', async (daemon, openPage) => {
   assert.doesNotMatch(words, /by web|turnloom|the turn ended/i)
 })
 
+workbench('a stop that does not reach the daemon is told, and can be tried again', async (daemon, openPage) => {
+  await daemon.session('unheard')
+  const page = await openPage({ hash: session('unheard') })
+  await composer(page).waitFor()
+  await send(page, 'hang')
+  await conversation(page).getByText('Waiting.').waitFor()
+  await page.route('**/api/sessions/unheard/stop', (route) => route.abort())
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  const told = page.getByRole('alert').getByText('It was not stopped and runs on. The daemon does not answer.')
+  await told.waitFor()
+  assert.notEqual((await daemon.show('unheard')).turn, undefined)
+  await page.unroute('**/api/sessions/unheard/stop')
+  await page.getByRole('button', { name: 'Stop again' }).press('Enter')
+  await conversation(page).getByText('Stopped by you').waitFor()
+  await none(told)
+  await eventually('the focus is where one goes on', () => composer(page).evaluate((box) => box === document.activeElement))
+})
+
 workbench('a retry says why, which attempt, and when', async (daemon, openPage) => {
   await daemon.session('retry')
   await daemon.say('retry', 'hang')

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, none, send, session, visit, workbench } from './fixture.js'
+import { composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const LONG = 'Averylongtitlewithoutanyspaceinit'.repeat(12)
@@ -299,4 +299,40 @@ workbench('after a restart with much in the queue, a small window still has a co
   await page.getByText('11 messages wait for you.').waitFor()
   await page.getByRole('button', { name: 'Go on' }).click()
   await note.waitFor({ state: 'detached' })
+})
+
+workbench('a form is as high as what stands in it, and a page scrolls at its edge', async (daemon, openPage) => {
+  await daemon.session('asks')
+  await daemon.say('asks', 'plan approval')
+  const page = await openPage({ hash: '#/new', viewport: { width: 1440, height: 500 } })
+  for (const name of ['Folder', 'Model', 'Title']) {
+    const field = page.locator('label', { has: page.getByLabel(name, { exact: true }) })
+    await eventually(`${name} has no empty room`, async () => (await box(field)).height < 80)
+  }
+  await page.goto(`${daemon.url}/#/asks`)
+  await page.getByRole('article').waitFor()
+  await eventually('it scrolls at the edge', () =>
+    page.getByRole('main').evaluate((main) => main.scrollHeight > main.clientHeight && main.getBoundingClientRect().right === innerWidth),
+  )
+  assert.ok((await box(page.getByRole('article'))).width < 800, 'what is read is not too wide')
+})
+
+workbench('in a low bar nothing is cut off', async (daemon, openPage) => {
+  await daemon.session('low', { title: 'Typography, jumping quickly', model: 'mock-1', mode: 'plan' })
+  await daemon.session('second')
+  for (const tabs of [1, 2]) {
+    const page = await openPage({ hash: session('low'), viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
+    await isShown(page, 'Typography, jumping quickly')
+    if (tabs === 2) {
+      await visit(daemon, page, 'second')
+      await visit(daemon, page, 'low', 'Typography, jumping quickly')
+    }
+    const facts = page.getByRole('button', { name: /Mock agent/ })
+    await facts.waitFor()
+    await eventually('the words are inside the bar', async () => {
+      const [bar, words] = [await box(page.getByRole('main').locator('header').first()), await box(facts)]
+      return words.y + words.height <= bar.y + bar.height - 2
+    })
+    await allIsInside(page, `with ${tabs}`)
+  }
 })

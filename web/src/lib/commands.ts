@@ -3,6 +3,7 @@
 import { statusWord, titleOf } from './activity'
 import { api } from './api'
 import { current } from './conversation.svelte'
+import { copyText } from './copy'
 import { prefs } from './prefs.svelte'
 import { closeTab, router, sessionHash } from './navigation'
 import { screen } from './screen.svelte'
@@ -44,7 +45,7 @@ export function commands(): Command[] {
     }
     if (!conversation.view?.session.archived) list.push({ id: 'archive', name: 'Archive this session', run: archive })
     list.push({ id: 'close', name: 'Close this tab', hint: 'Alt W', run: () => closeTab(id) })
-    list.push({ id: 'copy-id', name: 'Copy the session id', run: () => navigator.clipboard.writeText(id) })
+    list.push({ id: 'copy-id', name: 'Copy the session id', run: () => copyText(id) })
   }
   list.push(
     { id: 'light', name: 'Theme: light', run: () => prefs.setTheme('light') },
