@@ -119,6 +119,16 @@ workbench('a damaged session says so, can be read, and is deleted for good', asy
   await conversation(page).getByRole('article', { name: 'Agent' }).getByText('still readable').waitFor()
   await conversation(page).getByText(/This session is damaged and cannot go on/).waitFor()
   await eventually('nothing can be sent', () => composer(page).isDisabled())
+  assert.equal(await page.getByRole('button', { name: 'Attach files' }).isDisabled(), true)
+  // Nothing is offered that would be refused.
+  for (const name of ['Fork here', 'broken-one', /Mock agent/]) await none(page.getByRole('main').getByRole('button', { name, exact: true }))
+  await conversation(page).getByRole('button', { name: 'Copy the answer' }).waitFor()
+  await page.keyboard.press('Control+k')
+  const palette = page.getByRole('dialog', { name: 'Command palette' })
+  await palette.getByRole('combobox').fill('this session')
+  await none(palette.getByRole('option', { name: /Fork|Archive/ }))
+  await page.keyboard.press('Escape')
+  await palette.waitFor({ state: 'detached' })
   const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
   const gone = (id) => eventually(`${id} is gone`, () => daemon.call('GET', `/api/sessions/${id}`).then(() => false, () => true))
   // From the list: nothing else is offered, because nothing else would be done.
