@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
-import { Daemon, close, eventually, open } from './support.js'
+import { Daemon, close, eventually, isShown, open } from './support.js'
 
-export { composer, conversation, eventually, send, showView, toTop } from './support.js'
+export { composer, conversation, eventually, isShown, send, showView, toTop } from './support.js'
 
 after(close)
 
@@ -33,15 +33,6 @@ export function workbench(name, body) {
 }
 
 export const session = (id) => `#/s/${id}`
-
-/** A page tells later than the address that it has gone elsewhere; what is done before that is done to the session that was left. */
-export const isShown = (page, title) => {
-  const titles = [`${title} · Turnloom`, `) ${title} · Turnloom`]
-  return eventually(`${title} is shown`, async () => {
-    const shown = await page.title()
-    return shown === titles[0] || shown.endsWith(titles[1])
-  })
-}
 
 /** Goes to another session, and waits until the page is there. */
 export async function visit(daemon, page, id, title = id) {

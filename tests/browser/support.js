@@ -153,6 +153,15 @@ export async function showView(page, id, view) {
 export const conversation = (page) => page.getByRole('log', { name: 'Conversation' })
 export const composer = (page) => page.getByLabel('Message', { exact: true })
 
+/** A page tells later than the address that it has gone elsewhere; what is done before that is done to the session that was left. */
+export const isShown = (page, title) => {
+  const titles = [`${title} · Turnloom`, `) ${title} · Turnloom`]
+  return eventually(`${title} is shown`, async () => {
+    const shown = await page.title()
+    return shown === titles[0] || shown.endsWith(titles[1])
+  })
+}
+
 /** To the first message that is there, as a person goes: by key. */
 export async function toTop(page) {
   await conversation(page).focus()
