@@ -4,12 +4,11 @@ import { rm } from 'node:fs/promises'
 
 import { chromium } from 'playwright-core'
 
-import { Daemon as RealDaemon, eventually } from '../support/daemon.js'
+import { Daemon as RealDaemon, PATIENCE, eventually } from '../support/daemon.js'
 
 export { eventually }
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const PATIENCE = 30_000
 
 /** A daemon as a person starts it, and sessions that are worth looking at. */
 export class Daemon extends RealDaemon {
@@ -101,6 +100,7 @@ let browser
 export async function launch() {
   browser ??= await chromium.launch({
     executablePath: CHROMIUM,
+    timeout: PATIENCE,
     // People have scrollbars.
     ignoreDefaultArgs: ['--hide-scrollbars'],
     args: [
@@ -122,8 +122,8 @@ export async function close() {
 export async function open(daemon, { hash = '', sse = false, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options })
   if (sse) await context.addInitScript(() => ['SharedWorker', 'WebSocket'].forEach((name) => delete globalThis[name]))
+  context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE)
   const wrong = []
   const elsewhere = []
   page.on('pageerror', (error) => wrong.push(String(error)))

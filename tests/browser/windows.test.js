@@ -14,7 +14,6 @@ async function openWindows(daemon, openPage) {
   const pages = [first]
   for (const id of ids.slice(1)) {
     const page = await first.context().newPage()
-    page.setDefaultTimeout(30_000)
     await page.goto(`${daemon.url}/${session(id)}`)
     pages.push(page)
   }
@@ -134,7 +133,6 @@ workbench('without WebSockets several windows are live, and the first can still 
   const pages = [first]
   for (const id of ids.slice(1)) {
     const page = await first.context().newPage()
-    page.setDefaultTimeout(30_000)
     await page.goto(`${daemon.url}/${session(id)}`)
     await composer(page).waitFor()
     pages.push(page)
