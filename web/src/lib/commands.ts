@@ -43,7 +43,8 @@ export function commands(): Command[] {
       closeTab(id)
       if (router.session === id) router.go('#/')
     }
-    if (can && !conversation.view?.session.archived) list.push({ id: 'archive', name: 'Archive this session', run: archive })
+    if (can && !conversation.view?.session.archived)
+      list.push({ id: 'archive', name: 'Archive this session', run: archive })
     list.push({ id: 'close', name: 'Close this tab', hint: 'Alt W', run: () => closeTab(id) })
     list.push({ id: 'copy-id', name: 'Copy the session id', run: () => copyText(id) })
   }

@@ -3,8 +3,8 @@
 
 import { newId } from 'turnloom'
 import type { Attachment } from './attachments'
-import { hold } from './holding'
-import { forget, keep, kept } from './kept'
+import { removeValue, putValue, getValue } from './database'
+import { hold } from './draftLocks'
 import { load, namesUnder, store } from './storage'
 
 const textName = (session: string, id: string) => `draft.${session}.${id}`
@@ -79,11 +79,11 @@ export class Draft {
 
   async #keepFiles(): Promise<void> {
     const key = filesKey(this.session, this.id)
-    await (this.#attachments.length > 0 ? keep(key, this.#attachments) : forget(key))
+    await (this.#attachments.length > 0 ? putValue(key, this.#attachments) : removeValue(key))
   }
 
   async #restore(): Promise<void> {
-    const files = await kept<Attachment[]>(filesKey(this.session, this.id))
+    const files = await getValue<Attachment[]>(filesKey(this.session, this.id))
     if (files && this.#attachments.length === 0) this.#attachments = files
     // A window that was duplicated has its words, and goes on by itself.
     if (!(await hold(this.id))) {
@@ -101,12 +101,12 @@ export class Draft {
     const take = async (id: string) => {
       const release = await hold(id)
       if (!release) return
-      const files = (await kept<Attachment[]>(filesKey(this.session, id))) ?? []
+      const files = (await getValue<Attachment[]>(filesKey(this.session, id))) ?? []
       if (this.#text === adopted) {
         this.text = adopted = [adopted, textOf(this.session, id)].filter(Boolean).join('\n\n')
         if (files.length > 0) this.attachments = [...this.#attachments, ...files]
         store(textName(this.session, id), undefined)
-        await forget(filesKey(this.session, id))
+        await removeValue(filesKey(this.session, id))
       }
       release()
     }

@@ -1,5 +1,5 @@
-//! What of an agent may be changed while its session lives, and which values make sense there. A word that is not known must not be taken: who
-//! meant to narrow what an agent may do would believe that it was done.
+//! Which settings of an agent may change while its session lives, and which values are valid. An unknown value is refused: otherwise a person who
+//! meant to restrict an agent would believe that it was restricted.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -64,7 +64,7 @@ impl Setting {
 }
 
 /// Whether a value of a setting lets an agent do everything without asking anybody. Only a person of this machine may choose that.
-pub fn is_unguarded(name: &str, value: &Value) -> bool {
+pub fn skips_approvals(name: &str, value: &Value) -> bool {
     let words: &[&str] = match name {
         "sandbox" => &["danger-full-access"],
         "approval_policy" => &["never"],

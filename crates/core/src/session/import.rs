@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// What cannot be done before somebody has agreed.
-    pub(super) fn must_be_agreed(&self) -> Result<(), Refusal> {
+    pub(super) fn require_consent(&self) -> Result<(), Refusal> {
         if self.needs_consent() { Err(Refusal::NotAgreed) } else { Ok(()) }
     }
 
@@ -63,7 +63,7 @@ impl Machine {
             "conversation": self.state.provider_session_id,
             "settings": params,
         });
-        let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None };
+        let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None, scope: None };
         let request = PermissionRequest {
             ask_id: ask_id.clone(),
             tool_name: TOOL.to_owned(),
@@ -71,6 +71,7 @@ impl Machine {
             tool_use_id: None,
             title: Some("This session came from a file. Run its agent on this machine?".to_owned()),
             options: vec![option(PermissionReply::Once, "Run it"), option(PermissionReply::Reject, "Do not run it")],
+            judged: None,
         };
         self.emit(at, out, request);
         self.consent = Some(ask_id);

@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 use turnloom_core::client_tools;
 use turnloom_core::event::readdress;
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::is_unguarded;
+use turnloom_core::runtime::skips_approvals;
 use turnloom_core::session::IMPORTED;
 
-use super::create::check_known_mode;
 use super::{Error, Sessions};
 use crate::archive::{self, Archive, Params};
 use crate::log::{Created, NewSession, SessionRow};
@@ -23,7 +22,7 @@ impl From<archive::Error> for Error {
 }
 
 impl Sessions {
-    /// Stores the session that is in a file, under another id if one is given. It is not woken; whoever talks to it does that.
+    /// Stores the session from a file, under another id if one is given. The session is not woken until somebody uses it.
     pub async fn import(&self, file: File, id: Option<SessionId>) -> Result<SessionRow, Error> {
         let _turn = self.0.copying.acquire().await;
         // A large file takes its time, and others must not wait for it.
@@ -52,21 +51,21 @@ impl Sessions {
         let runtime = self.runtime(&archive.header.runtime)?;
         let broken = |why: String| Error::BrokenFile(format!("{why}; export the session again"));
         for mode in archive.header.params.mode.iter().chain(&archive.state.summary().mode) {
-            check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
+            self.check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
             // Some take such a mode for another one by themselves.
-            if runtime.may_have_mode(mode, &Value::Null).is_ok() && is_unguarded("mode", &mode.as_str().into()) {
+            if runtime.may_have_mode(mode, &Value::Null).is_ok() && skips_approvals("mode", &mode.as_str().into()) {
                 return Err(broken(format!("{mode:?} is not taken from a file: choose another `mode` there")));
             }
         }
         for (name, value) in archive.state.settings() {
-            let checked = if [client_tools::GIVEN, client_tools::OF_RUN].contains(&name.as_str()) {
+            let checked = if [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name.as_str()) {
                 client_tools::read(value).map(drop)
             } else {
                 let known = runtime.settings().iter().find(|setting| setting.name == name);
                 known.ok_or_else(|| "is not a setting".to_owned()).and_then(|setting| setting.check(value))
             };
             let checked = checked.and_then(|()| {
-                let unguarded = is_unguarded(name, value);
+                let unguarded = skips_approvals(name, value);
                 if unguarded {
                     Err(format!("{value} is not taken from a file: choose something else there"))
                 } else {

@@ -11,7 +11,7 @@ pub(super) enum Entry<'a> {
     Folder { path: PathBuf },
 }
 
-/// Why an archive is refused, in words for whoever sent it.
+/// Why an archive is refused, in words for the sender.
 pub(super) type Bad = String;
 
 /// Everything in an archive, if all of it stays within the folder it is unpacked to.

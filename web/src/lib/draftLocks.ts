@@ -7,7 +7,7 @@ const LEAVING_MS = 1_000
 const ANSWER_MS = 1_000
 
 type Release = () => void
-type Said = { ask: string } | { holds: string }
+type TabMessage = { ask: string } | { holds: string }
 
 /** What belongs to this window from now on; nothing, if it is another window's. Release it to let others have it. */
 export function hold(id: string): Promise<Release | undefined> {
@@ -24,10 +24,10 @@ function holdLock(id: string): Promise<Release | undefined> {
 }
 
 const own = new Set<string>()
-const listeners = new Set<(said: Said) => void>()
+const listeners = new Set<(message: TabMessage) => void>()
 const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('turnloom.drafts')
 if (channel)
-  channel.onmessage = ({ data }: MessageEvent<Said>) => {
+  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     if ('ask' in data && own.has(data.ask)) channel.postMessage({ holds: data.ask })
     for (const listener of listeners) listener(data)
   }
@@ -35,7 +35,7 @@ if (channel)
 async function holdByAsking(id: string): Promise<Release | undefined> {
   own.add(id)
   const isHeld = await new Promise<boolean>((resolve) => {
-    const listener = (said: Said) => void ('holds' in said && said.holds === id && resolve(true))
+    const listener = (message: TabMessage) => void ('holds' in message && message.holds === id && resolve(true))
     listeners.add(listener)
     channel?.postMessage({ ask: id })
     setTimeout(() => {
