@@ -156,3 +156,55 @@ fn a_project_cannot_loosen() {
     fs::write(project.join(".turnloom/policy.toml"), "\n[[rule]]\neffect = 'allow'\ndoes = 'network'\n").unwrap();
     home.run(&["policy", "explain", "--command", "ls"]).code(1).says("policy.toml:2:").says("may only tighten");
 }
+
+#[test]
+fn rules_are_chosen_listed_and_removed() {
+    let home = Home::new();
+    let _up = home.up(&["--durability", "process"]);
+    home.await_event("try-me", "done"); // of its greeting
+    home.run(&["rules"]).code(0).says("Nothing is always allowed");
+    home.run(&["run", "--mode", "implement", "echo ready"]).code(0);
+    home.run(&["send", "last", "bash git push --force"]).code(0);
+    home.await_event("last", "permission_request");
+    let asked = home.run(&["asks"]).code(0).out();
+    assert!(asked.contains("  2  Always run `git push --force` in this project"), "{asked}");
+    assert!(asked.contains("command = \"git push --force\""), "{asked}");
+    assert!(asked.contains("--always [--rule N]"), "{asked}");
+    home.run(&["answer", "last", "last", "--always", "--rule", "99"]).code(1).says("no rule 99");
+    home.run(&["answer", "last", "last", "--always", "--rule", "2"]).code(0);
+    home.await_event("last", "tool_result");
+    let listed = home.run(&["rules"]).code(0).out();
+    assert!(listed.contains("  project  effect = \"allow\", command = \"git push --force\""), "{listed}");
+    let rule: Value = serde_json::from_str(&home.run(&["rules", "--json"]).code(0).out()).unwrap();
+    let id = rule["id"].as_str().unwrap();
+    assert!(listed.starts_with(id), "{listed}");
+    home.run(&["rules", "remove", id]).code(0).says("Removed");
+    home.run(&["rules", "remove", id]).code(1).says("there is no rule");
+    assert_eq!(home.run(&["rules", "--json"]).code(0).out(), "");
+}
+
+#[test]
+fn recorded_calls_are_tested_without_a_daemon() {
+    let home = Home::new();
+    home.run(&["run", "--mode", "bypass", "bash git push"]).code(0);
+    let file = home.project().join("stricter.toml");
+    fs::write(&file, "[[rule]]\nid = 'no-push'\neffect = 'deny'\ncommand = 'git push *'\n").unwrap();
+    let file = file.to_str().unwrap();
+    let ran = home.run(&["policy", "test", file]).code(0).says("1 of 1 recorded calls would change");
+    let out = ran.out();
+    assert!(out.starts_with("allow -> deny  Bash  git push  user/no-push  "), "{out}");
+    let report: Value = serde_json::from_str(&home.run(&["policy", "test", file, "--json"]).code(0).out()).unwrap();
+    assert_eq!(report["counts"], json!([{ "old": "allow", "new": "deny", "calls": 1 }]));
+    home.run(&["policy", "test", file, "--since", "soon"]).code(1).says("is no time");
+    fs::write(file, "[[rule]]\neffect = 'deny'\nnonsense = 1\n").unwrap();
+    home.run(&["policy", "test", file]).code(1).says("stricter.toml:1:");
+    home.run(&["policy", "suggest"]).code(0).says("Nothing was answered");
+}
+
+#[test]
+fn the_doctor_names_the_line_of_a_broken_file() {
+    let home = Home::new();
+    fs::write(home.0.path().join("policy.toml"), "\n[[rule]]\neffect = 'perhaps'\n").unwrap();
+    let out = home.run(&["doctor"]).code(1).out();
+    assert!(out.contains("policy.toml:2: in this rule"), "{out}");
+}

@@ -29,6 +29,7 @@ mod events;
 mod gateway;
 mod imported;
 mod lifecycle;
+mod policy;
 mod queue;
 mod serving;
 mod shared;

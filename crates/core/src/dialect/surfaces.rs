@@ -1,4 +1,4 @@
-//! Things that are shown beside the text and replaced in place: plans, diffs, components, artifacts, shared state. Several dialects show them in
+//! Things that are shown beside the text and replaced in place: plans, diffs, components, artifacts, decisions, shared state. Several dialects show them in
 //! their own ways; this module only keeps their current values.
 
 use std::collections::HashMap;
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::event::{Envelope, Event};
 use crate::id::Seq;
 use crate::shared;
+use crate::view::Decision;
 
 /// All of them, as the log has made them so far.
 #[derive(Debug, Clone, Default)]
@@ -118,6 +119,10 @@ impl Surfaces {
             }
             Event::Retracted(retracted) => {
                 surface("retracted", retracted.block_id.as_str(), json!({ "block_id": retracted.block_id }))
+            }
+            // What the rules said about a call belongs to the call.
+            Event::ToolDecided(decided) => {
+                surface("decision", decided.tool_use_id.as_str(), json!(Decision::from(&decided.judged)))
             }
             Event::Failure(failure) => surface("error", &envelope.seq.to_string(), json!(failure)),
             _ => None,

@@ -35,11 +35,7 @@ pub fn judge(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Judgement {
     let offers = if asks { offers(policy, call, world, &decision) } else { Vec::new() };
     let effect = (!decision.up_to_agent).then_some(decision.effect);
     let judged = Judged {
-        effect: match effect {
-            Some(Effect::Allow) => PolicyEffect::Allow,
-            Some(Effect::Ask) | None => PolicyEffect::Ask,
-            Some(Effect::Deny) => PolicyEffect::Deny,
-        },
+        effect: effect.map_or(PolicyEffect::Ask, Into::into),
         rule: decision.rule.to_string(),
         scope: decision.rule.scope,
         mode: Some(call.mode.name()).filter(|mode| !mode.is_empty()).map(str::to_owned),

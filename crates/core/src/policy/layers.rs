@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::decide::Scope;
 use super::rules::{Effect, Error, Rule, RulesFile};
 
 /// Where a rule comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RuleLayer")]
 pub enum Layer {
     /// Holds in every mode and cannot be beaten.
     Absolute,
@@ -26,7 +28,7 @@ pub enum Layer {
 
 impl Layer {
     /// How far a rule of this layer reaches.
-    pub(crate) fn scope(self, rule: &Rule) -> Scope {
+    pub fn scope(self, rule: &Rule) -> Scope {
         match self {
             Self::Absolute => Scope::Absolute,
             Self::Mode => Scope::Mode,
@@ -194,6 +196,11 @@ impl Policy {
     pub fn base_of(&self, mode: &str) -> Option<&'static str> {
         let chain = self.chain(mode);
         chain.iter().find_map(|(name, _)| MODES.iter().find(|shipped| *shipped == name).copied())
+    }
+
+    /// Whether a rule holds in one session only, so that equal calls of two sessions may be decided differently.
+    pub(crate) fn names_sessions(&self) -> bool {
+        self.rules().any(|(_, rule)| !rule.about.session.is_empty())
     }
 
     pub fn has_mode(&self, name: &str) -> bool {

@@ -5,6 +5,7 @@
 //! Asking people, writing decisions down and holding agents to them is not here.
 
 mod act;
+mod backtest;
 mod call;
 mod decide;
 mod glob;
@@ -23,6 +24,9 @@ mod tools;
 mod tests;
 
 pub use self::act::{Act, Command, Kind, Location, Place};
+pub use self::backtest::{
+    BackTest, ChangeCount, ChangedCall, CoveredCall, Report, Setting, Suggester, Suggestion, WouldBe,
+};
 pub use self::call::{Call, Caller, Mode, Origin, Plain, World};
 pub use self::decide::{Decision, RuleName, Scope, decide};
 pub use self::judgement::{Judgement, digest, judge};

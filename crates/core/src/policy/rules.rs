@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::act::{Kind, Location};
 use super::call::{Caller, Origin};
-use crate::event::RuleScope;
+use crate::event::{PolicyEffect, RuleScope};
 
 /// What a rule says. The stricter one wins, wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +27,16 @@ impl Effect {
     }
 }
 
+impl From<Effect> for PolicyEffect {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Allow => Self::Allow,
+            Effect::Ask => Self::Ask,
+            Effect::Deny => Self::Deny,
+        }
+    }
+}
+
 /// A list that may also be written as its only entry.
 fn many<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
 where
@@ -42,44 +52,45 @@ where
 }
 
 /// What a rule is about. All that is given must fit; of each list one entry.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct About {
     /// The sort of act.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub does: Vec<Kind>,
     /// Where its path lies.
-    #[serde(rename = "where", deserialize_with = "many")]
+    #[serde(rename = "where", deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub location: Vec<Location>,
     /// Its path: absolute, from `~`, or from the working directory; with `*` and `**`.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
     /// The command, word by word, with `*`; at the end `*` is any further words.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub tool: Vec<String>,
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<String>,
     /// The MCP server.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<String>,
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub runtime: Vec<String>,
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub mode: Vec<String>,
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub origin: Vec<Origin>,
     /// The main agent or a sub-agent.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub caller: Vec<Caller>,
     /// Working directories in which it holds.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub project: Vec<String>,
     /// Sessions in which it holds.
-    #[serde(deserialize_with = "many")]
+    #[serde(deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
     pub session: Vec<String>,
     /// Only what goes down into directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<bool>,
 }
 
@@ -99,6 +110,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The rule in TOML, without its id.
+    pub fn to_toml(&self) -> String {
+        let Self { effect, reason, about, except, beats, .. } = self;
+        let written = Written { effect: *effect, reason: reason.as_deref(), beats, about, except };
+        // Texts and lists of them always encode.
+        toml::to_string(&written).unwrap_or_default().trim_end().to_owned()
+    }
+
     /// How far a rule of the user's reaches.
     pub fn scope(&self) -> RuleScope {
         match () {
@@ -107,6 +126,20 @@ impl Rule {
             () => RuleScope::User,
         }
     }
+}
+
+/// A rule as people read it.
+#[derive(Serialize)]
+struct Written<'a> {
+    effect: Effect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    beats: &'a [String],
+    #[serde(flatten)]
+    about: &'a About,
+    #[serde(skip_serializing_if = "<[About]>::is_empty")]
+    except: &'a [About],
 }
 
 #[derive(Debug, Deserialize)]

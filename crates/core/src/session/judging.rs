@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::machine::{Effect, Machine, Output};
 use crate::command::{AfterAnswer, Answer};
-use crate::event::{Origin, PermissionOption, PermissionReply, PermissionRequest, RuleScope, ToolDecided};
+use crate::event::{PermissionOption, PermissionReply, PermissionRequest, RuleScope, ToolDecided};
 use crate::id::{SubagentId, ToolUseId};
 use crate::policy::{self, Judgement, Offer};
 use crate::runtime::{AskRequest, Order, ProposedCall, Report, Verdict};
@@ -63,13 +63,7 @@ impl Machine {
             _ => return None,
         };
         let caller = if subagent_id.is_some() { policy::Caller::SubAgent } else { policy::Caller::Main };
-        let origin = match self.origin {
-            Origin::User | Origin::Api | Origin::Import => policy::Origin::User,
-            Origin::Schedule => policy::Origin::Scheduled,
-            Origin::Webhook | Origin::Delegation => policy::Origin::Delegated,
-            Origin::Agent => policy::Origin::Agent,
-        };
-        Some(ToJudge { tool, input, directory, caller, origin })
+        Some(ToJudge { tool, input, directory, caller, origin: self.origin.into() })
     }
 
     /// Goes on with a report whose call was judged.

@@ -1,8 +1,8 @@
 //! Blocks as they first appear.
 
 use super::block::{
-    ArtifactBlock, Block, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock, QuestionBlock, SubagentBlock,
-    TextBlock, ToolBlock, ToolStatus,
+    ArtifactBlock, Block, Decision, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock, QuestionBlock,
+    SubagentBlock, TextBlock, ToolBlock, ToolStatus,
 };
 use super::mask::mask;
 use super::summary;
@@ -40,7 +40,7 @@ pub(super) fn part(NewBlock { id, at: started_at }: NewBlock, part: &Part) -> Bl
     }
 }
 
-pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart) -> Block {
+pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart, decision: Option<Decision>) -> Block {
     ToolBlock {
         id,
         started_at,
@@ -55,6 +55,7 @@ pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart)
         is_file_read: start.is_file_read,
         subagent_name: start.subagent_name.clone(),
         client_tool: start.client_tool,
+        decision,
         ..ToolBlock::default()
     }
     .into()
@@ -100,6 +101,7 @@ pub(super) fn permission(NewBlock { id, at: started_at }: NewBlock, request: &Pe
         tool_use_id: request.tool_use_id.clone(),
         title: mask(&title),
         options: request.options.clone(),
+        judged: request.judged.clone(),
         ..PermissionBlock::default()
     }
     .into()

@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
+use super::mask::mask;
 use super::nodes::PlanStep;
 use crate::blob::BlobRef;
 use crate::event::{
-    CompactionReason, CompactionTrigger, FileDiff, Image, PermissionOption, PermissionReply, Question, Surface,
-    Unanswered, WorkStatus,
+    CompactionReason, CompactionTrigger, FileDiff, Image, Judged, PermissionOption, PermissionReply, PolicyEffect,
+    Question, RuleScope, Surface, Unanswered, WorkStatus,
 };
 use crate::id::{AskId, SessionId, SubagentId, ToolUseId};
 use crate::time::Timestamp;
@@ -152,6 +153,8 @@ blocks! {
         pub blob: Option<BlobRef>,
         /// What the tool brought besides words.
         pub images: Option<Vec<Image>>,
+        /// What the rules said about the call, before it ran.
+        pub decision: Option<Decision>,
     }
     Permission(PermissionBlock) = "permission" {
         pub ask_id: AskId,
@@ -167,6 +170,8 @@ blocks! {
         pub reason: Option<String>,
         pub rule: Option<String>,
         pub unanswered: Option<Unanswered>,
+        /// Which rule wants a person to decide, and what the call would do.
+        pub judged: Option<Box<Judged>>,
     }
     Question(QuestionBlock) = "question" {
         pub ask_id: AskId,
@@ -270,6 +275,25 @@ blocks! {
         pub event_type: String,
         #[serde(default, skip_serializing_if = "Value::is_null")]
         pub data: Value,
+    }
+}
+
+/// What the rules said about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ViewDecision")]
+pub struct Decision {
+    pub effect: PolicyEffect,
+    /// The rule that decided: where it stands, and its name there.
+    pub rule: String,
+    /// How far that rule reaches.
+    pub scope: RuleScope,
+    pub reason: String,
+}
+
+impl From<&Judged> for Decision {
+    fn from(judged: &Judged) -> Self {
+        let Judged { effect, rule, scope, reason, .. } = judged;
+        Self { effect: *effect, rule: rule.clone(), scope: *scope, reason: mask(reason) }
     }
 }
 

@@ -112,6 +112,32 @@ fn a_result_finds_its_call_in_any_order() {
 }
 
 #[test]
+fn a_decision_finds_its_call_in_any_order_and_a_permission_says_what_was_judged() {
+    let judged = json!({
+        "effect": "ask", "rule": "implement/default", "scope": "mode", "reason": "run with --token=hunter2",
+        "input_sha256": "", "parts": [],
+    });
+    let decided = || ("tool_decided", json!({ "tool_use_id": "t", "tool": "Bash", "judged": judged }));
+    let early = view(&[user("x"), started(), decided(), tool("t"), result("t", ""), done()]);
+    let late = view(&[user("x"), started(), tool("t"), decided(), result("t", ""), done()]);
+    let expected = json!({
+        "effect": "ask", "rule": "implement/default", "scope": "mode", "reason": "run with --token=••••",
+    });
+    for view in [&early, &late] {
+        assert_eq!(view["messages"][1]["blocks"][0]["decision"], expected);
+    }
+    // One whose call never came is forgotten with its turn.
+    let again = view(&[user("x"), started(), decided(), done(), user("y"), started(), tool("t"), done()]);
+    assert_eq!(again["messages"][2]["blocks"][0]["decision"], Value::Null);
+    let option = json!({ "reply": "always", "label": "Always", "rule": "effect = \"allow\"", "scope": "project" });
+    let request =
+        json!({ "ask_id": "a", "tool_name": "Bash", "tool_input": {}, "options": [option], "judged": judged });
+    let asked = view(&[user("x"), started(), ("permission_request", request)]);
+    let block = &asked["messages"][1]["blocks"][0];
+    assert_eq!((&block["judged"]["rule"], &block["options"][0]["scope"]), (&judged["rule"], &json!("project")));
+}
+
+#[test]
 fn a_final_text_is_not_said_twice() {
     let said = ("result", json!({ "text": "hello" }));
     let streamed = view(&[user("x"), started(), delta("a", "hello"), said.clone(), done()]);

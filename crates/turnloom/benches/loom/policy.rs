@@ -1,9 +1,12 @@
-//! How long it takes to judge a call.
+//! How long it takes to judge a call, and to judge all recorded ones again.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use turnloom_core::policy::{Call, Plain, Policy, decide};
+use turnloom_core::event::Record;
+use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::policy::{BackTest, Call, Plain, Policy, Setting, decide};
 
 use super::Scale;
 use super::table::{Rounds, Table, Unit, percentile};
@@ -47,4 +50,45 @@ pub(crate) fn measure(scale: Scale, table: &mut Table) {
         table.row(format!("judging a command, {name}, p50"), Unit::Millis, middle, None);
         table.row(format!("judging a command, {name}, p99"), Unit::Millis, worst, None);
     }
+    back_test(scale, table);
+}
+
+/// A million recorded calls, as logs have them: some thousand different ones in several projects.
+fn back_test(scale: Scale, table: &mut Table) {
+    const PROJECTS: usize = 8;
+    let calls = scale.of(1_000_000, 1_000);
+    let proposed = "[[rule]]\neffect = 'deny'\ncommand = ['git push *', 'npm publish *']\n";
+    let old = Arc::new(Policy::shipped());
+    let Ok(new) = Policy::shipped().with_user("proposed.toml", proposed).map(Arc::new) else { return };
+    let records: Vec<Record> = commands()
+        .into_iter()
+        .flat_map(|(_, commands)| commands)
+        .zip(1..)
+        .map(|(command, seq)| {
+            let data = json!({ "tool_use_id": format!("t{seq}"), "tool": "Bash", "input": { "command": command } });
+            let head =
+                format!("\"seq\":{seq},\"ts\":\"2026-01-01T00:00:00Z\",\"type\":\"tool_start\",\"session_id\":\"s\"");
+            Record::new(Seq(seq), format!("{{{head},\"data\":{data}}}"))
+        })
+        .collect();
+    let mode =
+        r#"{"seq":1,"ts":"2026-01-01T00:00:00Z","type":"mode_changed","session_id":"s","data":{"mode":"implement"}}"#;
+    let mode = Record::new(Seq(1), mode);
+    let mut took = Rounds::default();
+    for _ in 0..scale.of(3, 1) {
+        let started = Instant::now();
+        let mut test = BackTest::new(Plain { home: Some("/home/user".to_owned()) }, None);
+        for project in 0..PROJECTS {
+            let setting = Setting::new(&SessionId::trusted("s"), "mock", &format!("/code/app{project}"));
+            test.begin(setting, Arc::clone(&old), Arc::clone(&new));
+            test.take(&mode);
+            for record in records.iter().cycle().take(calls / PROJECTS) {
+                test.take(record);
+            }
+        }
+        let report = std::hint::black_box(test.finish());
+        assert_eq!(report.calls, (calls / PROJECTS * PROJECTS) as u64, "every call is judged");
+        took.push(started.elapsed().as_secs_f64() * 1e3);
+    }
+    table.row(format!("back-testing {calls} recorded calls"), Unit::Millis, took, None);
 }

@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// Allow it from now on
     #[arg(long, group = "what")]
     always: bool,
-    /// By which of the rules that the ask offers; the first, if not given
+    /// By which of the rules that the ask offers: its number in `turnloom asks`, or the rule itself; the first, if not given
     #[arg(long, value_name = "RULE", requires = "always")]
     rule: Option<String>,
     /// Do not allow it, or do not answer
@@ -80,6 +80,15 @@ fn find<'a>(waiting: &'a [SessionAsk], name: &str) -> Result<Option<&'a SessionA
     }
 }
 
+/// The rule that was chosen, by its number or in its own words.
+fn rule<'a>(args: &'a Args, asked: Option<&'a SessionAsk>) -> Result<Option<&'a str>> {
+    let Some(chosen) = args.rule.as_deref() else { return Ok(None) };
+    let (Some(asked), Ok(number)) = (asked, chosen.parse::<usize>()) else { return Ok(Some(chosen)) };
+    let option = number.checked_sub(1).and_then(|at| asks::rules_of(&asked.ask).nth(at));
+    let missing = || Failure::new(format!("there is no rule {number} to choose"), "`turnloom asks` lists them");
+    Ok(option.ok_or_else(missing)?.rule.as_deref())
+}
+
 fn reply(args: &Args, asked: Option<&SessionAsk>) -> Result<Reply> {
     // One that no longer waits is sent all the same: the daemon knows who answered it, and how.
     let ask_id = asked.map_or_else(|| AskId::trusted(args.ask.clone()), |asked| asked.ask.ask_id.clone());
@@ -97,7 +106,7 @@ fn reply(args: &Args, asked: Option<&SessionAsk>) -> Result<Reply> {
     };
     if args.once || args.always {
         fits(AskKind::Permission, if args.once { "--once" } else { "--always" })?;
-        let always = Permission::Always { rule: args.rule.as_deref() };
+        let always = Permission::Always { rule: rule(args, asked)? };
         return Ok(answering::permission(&ask_id, if args.once { Permission::Once } else { always }));
     }
     if args.reject {

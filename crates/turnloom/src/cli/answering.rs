@@ -60,7 +60,7 @@ impl Interview {
     pub(super) fn prompt(&self) -> String {
         match &self.what {
             What::Permission(rules) if rules.len() > 1 => {
-                format!("Allow? a once, A to A{} always, r reject: ", rules.len())
+                format!("Allow? a once, A1 to A{} always, r reject: ", rules.len())
             }
             What::Permission(_) => "Allow? a once, A always, r reject: ".to_owned(),
             What::Questions(questions) => {

@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use turnloom_core::event::{PermissionOption, PermissionReply};
 use turnloom_core::id::SessionId;
-use turnloom_core::summary::{AskKind, PendingAsk};
+use turnloom_core::summary::{AskKind, AskRequest, PendingAsk};
 
 use super::Context;
 use super::render::{Ink, Look, age, one_line};
+use super::rules::in_one_line;
 use crate::client::Client;
 use crate::session::now;
 
@@ -60,6 +62,15 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The rules that *always* may store, in the order of their numbers.
+pub(super) fn rules_of(ask: &PendingAsk) -> impl Iterator<Item = &PermissionOption> {
+    let options = match &ask.request {
+        AskRequest::Permission(request) => request.options.as_slice(),
+        AskRequest::Question(_) | AskRequest::Interrupt(_) => &[],
+    };
+    options.iter().filter(|option| option.reply == PermissionReply::Always)
+}
+
 /// What is asked, where, and the command that answers it.
 fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
     let SessionAsk { session_id, session_title, ask } = asked;
@@ -81,10 +92,15 @@ fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
         text.push('\n');
     }
     let mut how = match ask.kind {
+        AskKind::Permission if rules_of(ask).nth(1).is_some() => "--once | --always [--rule N] | --reject".to_owned(),
         AskKind::Permission => "--once | --always | --reject".to_owned(),
         AskKind::Question => vec!["--answer TEXT"; ask.questions().len().max(1)].join(" "),
         AskKind::Interrupt => "--value JSON".to_owned(),
     };
+    for (at, option) in rules_of(ask).enumerate().filter(|(_, option)| option.scope.is_some()) {
+        let rule = option.rule.as_deref().map(in_one_line).unwrap_or_default();
+        let _ = writeln!(text, "  {}  {}  {}", at + 1, one_line(&option.label), look.paint(Ink::Dim, &rule));
+    }
     for question in ask.questions() {
         let labels: Vec<String> = question.options.iter().map(|option| one_line(&option.label)).collect();
         let _ = writeln!(text, "  {}  {}", one_line(&question.prompt), look.paint(Ink::Dim, &labels.join(" | ")));

@@ -16,6 +16,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::daemon::{self, Daemon, Options, Token};
 use crate::log::{self, CrashSafety, Log, SessionQuery};
+use crate::policy::Rules;
 use crate::process::{Containment, ControlGroups};
 use crate::runtime::program::project_of;
 use crate::snapshots;
@@ -86,7 +87,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
         Some(client) => failed_sessions(client).await,
         None => Vec::new(),
     };
-    findings.extend(std::env::current_dir().ok().map(|cwd| project(&cwd)));
+    let cwd = std::env::current_dir().ok();
+    findings.extend(rules(&target.data, cwd.as_deref()));
+    findings.extend(cwd.map(|cwd| project(&cwd)));
     findings.extend(runtimes(running, config).await);
     findings.extend(failed_sessions);
     findings.push(match browser::opener() {
@@ -166,6 +169,18 @@ fn project(cwd: &Path) -> Finding {
         return Finding::new(State::Broken, name, said).fix(format!("rmdir {}", git.display()));
     }
     Finding::new(State::Good, name, found.display().to_string())
+}
+
+/// The files of rules: yours, and those of the project here, if you trust it.
+fn rules(data: &Path, cwd: Option<&Path>) -> Vec<Finding> {
+    let name = "rules";
+    let cwd = cwd.unwrap_or(Path::new("/")).display().to_string();
+    let problems = Rules::open(data).problems_in(&cwd);
+    if problems.is_empty() {
+        return vec![Finding::new(State::Good, name, "every file can be read")];
+    }
+    let fix = "correct the file; a daemon that runs keeps what was right, a new one asks about everything";
+    problems.iter().map(|problem| Finding::new(State::Broken, name, problem.to_string()).fix(fix)).collect()
 }
 
 fn settings(data: &Path, config: &Result<Config, crate::config::Error>) -> Finding {

@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Talk to an agent", &["run", "chat"]),
     ("Sessions", &["sessions", "events", "send", "stop", "continue", "export", "import", "adopt"]),
     ("What waits for you", &["asks", "answer"]),
-    ("What agents may do", &["policy"]),
+    ("What agents may do", &["rules", "policy"]),
     ("Recordings and scripts", &["record", "replay", "scripted"]),
     ("Your shell", &["completions"]),
 ];

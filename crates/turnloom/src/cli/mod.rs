@@ -26,6 +26,7 @@ mod record;
 mod reference;
 pub mod render;
 mod replay;
+mod rules;
 mod run;
 mod scripted;
 mod send;
@@ -95,6 +96,7 @@ enum Command {
     Continue(continue_queue::Args),
     Asks(asks::Args),
     Answer(answer::Args),
+    Rules(rules::Args),
     Policy(policy::Args),
     Export(export::Args),
     Import(import::Args),
@@ -151,9 +153,10 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
     if let Command::Replay(args) = &command {
         return replay::run(args, context);
     }
-    if let Command::Policy(args) = command {
-        return policy::run(args, context);
-    }
+    let command = match command {
+        Command::Policy(args) if !args.reads_logs() => return policy::run_alone(args, context),
+        command => command,
+    };
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if !matches!(command, Command::Up(_)) {
         builder.worker_threads(COMMAND_THREADS);
@@ -180,7 +183,8 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Scripted(args) => scripted::run(args, context).await,
             Command::Record(args) => record::run(args, context).await,
             Command::Replay(args) => replay::run(&args, context),
-            Command::Policy(args) => policy::run(args, context),
+            Command::Rules(args) => Box::pin(rules::run(args, context)).await,
+            Command::Policy(args) => Box::pin(policy::run(args, context)).await,
             Command::Agents(args) => agents::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }

@@ -1,4 +1,6 @@
-//! `turnloom policy`: what the rules say about a call. It needs no daemon, starts nothing and stores nothing.
+//! `turnloom policy`: what the rules say about a call, and what other rules would say about recorded ones. It stores nothing.
+
+mod history;
 
 use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use super::Context;
 use super::failure::Failure;
 use crate::policy::{Rules, ThisMachine};
 
-/// What the rules say about a call of a tool
+/// What the rules say about calls of tools
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Rules: what ships; policy.toml and modes/*.toml in the data directory; .turnloom/policy.toml of a
@@ -27,6 +29,8 @@ pub(super) struct Args {
 enum Command {
     Explain(Explain),
     Check(Check),
+    Test(history::Test),
+    Suggest(history::Suggest),
 }
 
 /// Show what a call would do, and which rule decides about it
@@ -83,10 +87,31 @@ struct Judge {
     place: Place,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
+impl Args {
+    /// Whether logs are read.
+    pub(super) fn reads_logs(&self) -> bool {
+        matches!(self.command, Command::Test(_) | Command::Suggest(_))
+    }
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     match args.command {
+        Command::Test(args) => history::test(args, context).await,
+        Command::Suggest(args) => history::suggest(args, context).await,
+        command => judge(command, context),
+    }
+}
+
+/// What needs neither a daemon nor its threads.
+pub(super) fn run_alone(args: Args, context: &mut Context) -> Result<ExitCode> {
+    judge(args.command, context)
+}
+
+fn judge(command: Command, context: &mut Context) -> Result<ExitCode> {
+    match command {
         Command::Explain(args) => explain(args, context),
         Command::Check(args) => check(args, context),
+        Command::Test(_) | Command::Suggest(_) => anyhow::bail!("this reads logs"),
     }
 }
 

@@ -22,6 +22,7 @@ mod login;
 mod messages;
 mod operations;
 mod pieces;
+mod policy;
 mod problem;
 mod queue;
 mod routes;

@@ -7,7 +7,7 @@ use super::dialect::universal::problem::Document as UniversalProblem;
 use super::table::{Route, Table, delete, get, patch, post};
 use super::{
     SSE, asks, assets, background, blobs, components, conversations, dialect, docs, events, export, import, login,
-    messages, operations, queue, sessions, shapes, sign_ins, state, turns, views, websocket, wire,
+    messages, operations, policy, queue, sessions, shapes, sign_ins, state, turns, views, websocket, wire,
 };
 
 pub(super) fn routes() -> Table {
@@ -16,6 +16,7 @@ pub(super) fn routes() -> Table {
         .group("Sessions", session_routes())
         .group("Events", event_routes())
         .group("Asks", ask_routes())
+        .group("Policy", policy_routes())
         .group("Shared", shared_routes())
         .group("AI SDK", ai_sdk_routes().into_iter().map(Route::refuses_in_text))
         .group("AG-UI", ag_ui_routes())
@@ -262,6 +263,33 @@ fn ask_routes() -> Vec<Route> {
         .body::<asks::Value>()
         .example(json!({ "value": "2026-12-24" }))
         .answers::<asks::Resolved>(200, "Your answer was the first and counts"),
+    ]
+}
+
+fn policy_routes() -> Vec<Route> {
+    vec![
+        get(
+            "/api/policy",
+            "Get the rules that count in a session or a directory, and what is wrong with them",
+            policy::show,
+        )
+        .query::<policy::PolicyQuery>()
+        .answers::<policy::PolicyView>(200, "Modes, rules by layer, and what people always allow"),
+        get("/api/rules", "List the rules that people chose with `always`", policy::list)
+            .answers::<policy::StoredRules>(200, "The complete list, oldest first"),
+        delete("/api/rules/{id}", "Remove a rule that somebody chose with `always`", policy::remove)
+            .answers_empty(204, "Removed; equal calls ask again"),
+        post(
+            "/api/policy/test",
+            "Judge every recorded call by proposed rules, and tell what would change",
+            policy::test,
+        )
+        .body::<policy::Proposed>()
+        .example(json!({ "rules": "[[rule]]\neffect = \"deny\"\ncommand = \"git push *\"\n" }))
+        .answers::<turnloom_core::policy::Report>(200, "How many calls would change, and which"),
+        get("/api/policy/suggestions", "Suggest rules from what people keep allowing or refusing", policy::suggest)
+            .query::<policy::SuggestionsQuery>()
+            .answers::<policy::Suggestions>(200, "Rules with the calls that each would have covered"),
     ]
 }
 

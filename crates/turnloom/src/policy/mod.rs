@@ -2,6 +2,7 @@
 //! *always* with. What rules mean is in `turnloom_core::policy`; which calls are judged is decided by sessions.
 
 mod always;
+mod history;
 mod machine;
 mod source;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use turnloom_core::policy::{Error, Policy, World as _};
 
 pub use self::always::{Always, StoredRule};
+pub use self::history::HistoryError;
 pub use self::machine::ThisMachine;
 use self::source::Source;
 use crate::sync::Locked;
@@ -72,6 +74,14 @@ impl Rules {
         }
         known.made.insert(directory.to_owned(), (versions, Arc::clone(&policy)));
         policy
+    }
+
+    /// What is wrong now with files that count in a directory.
+    pub fn problems_in(&self, directory: &str) -> Vec<Error> {
+        drop(self.of(directory));
+        let project = Path::new(directory).join(PROJECT);
+        let counts = |file: &Path| file.starts_with(&self.data) || file == project;
+        self.problems().into_iter().filter(|problem| counts(Path::new(&problem.file))).collect()
     }
 
     /// What is wrong with files that are there now.

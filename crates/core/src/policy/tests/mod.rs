@@ -1,5 +1,6 @@
 //! The corpus, the modes, rules, the fuzzer, and inputs made to break things.
 
+mod backtest;
 mod corpus;
 mod fuzz;
 mod layers;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::parts::Parts;
 pub use self::parts::{NotUsable, Part};
+use super::block::Decision;
 use super::change::{Ops, Path};
 use super::nodes::{FileSummary, View};
 use super::window::{Snapshot, Window};
@@ -52,6 +53,8 @@ struct Open {
     calls: BTreeMap<String, ToolStart>,
     /// Results that had no call yet.
     early: BTreeMap<String, Early>,
+    /// Decisions that had no call yet.
+    decided: BTreeMap<String, Decision>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,6 +163,7 @@ impl Step<'_> {
             Event::ToolStart(start) => self.tool_start(start),
             Event::ToolProgress(progress) => self.tool_progress(progress),
             Event::ToolResult(result) => self.tool_result(result),
+            Event::ToolDecided(decided) => self.tool_decided(decided),
             Event::TurnResult(result) => self.final_text(&result.text),
             Event::Usage(usage) => self.usage(usage),
             Event::Failure(failure) => {

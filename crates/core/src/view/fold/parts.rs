@@ -131,7 +131,7 @@ struct OwnedHead {
 impl Fold {
     /// Raised with every change to what is stored, and to what the fold makes of a log: what an older version stored is then folded anew. The tests
     /// notice both.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// What a store should hold of this fold: each part, and the event that last changed it. It is stored with that position.
     pub fn parts(&self) -> Vec<(Part, Seq)> {
@@ -216,6 +216,7 @@ impl Fold {
             Event::Retracted(retracted) => text(&retracted.block_id),
             Event::ToolProgress(progress) => tool(&progress.tool_use_id),
             Event::ToolResult(result) => tool(&result.tool_use_id),
+            Event::ToolDecided(decided) => tool(&decided.tool_use_id),
             Event::BackgroundStarted(started) => started.tool_use_id.as_ref().is_some_and(tool),
             Event::BackgroundEnded(ended) => {
                 let work = self.view.background.iter().find(|work| work.background_id == ended.background_id);
@@ -272,6 +273,7 @@ impl Fold {
             Key::Subagent(_) | Key::Component(_) | Key::Artifact(_) | Key::Compaction => true,
         });
         self.open.early.clear();
+        self.open.decided.clear();
         while self.view.messages.len() >= self.parts.loaded() + 2 * PART {
             self.parts.cut.push(Cut { messages: PART, changed_at: self.view.seq });
         }

@@ -1,21 +1,36 @@
 //! What the agent does.
 
 use super::{Early, Key, Step};
-use crate::event::{ToolProgress, ToolResult, ToolStart};
+use crate::event::{ToolDecided, ToolProgress, ToolResult, ToolStart};
 use crate::view::begin;
-use crate::view::block::ToolBlock;
+use crate::view::block::{Decision, ToolBlock};
 use crate::view::change::TextField;
 
 impl Step<'_> {
     pub(super) fn tool_start(&mut self, start: &ToolStart) {
         let id = start.tool_use_id.to_string();
-        let path = self.insert_as(Key::Tool(id.clone()), |birth| begin::tool(birth, start));
+        let decision = self.fold.open.decided.remove(&id);
+        let path = self.insert_as(Key::Tool(id.clone()), |birth| begin::tool(birth, start, decision));
         self.count_for_subagent(|block| block.tool_calls += 1);
         if let Some(Early { at, result, .. }) = self.fold.open.early.remove(&id) {
             self.edit_at(&path, |block: &mut ToolBlock| block.finish(start, &result, at));
             self.closed(&Key::Tool(id));
         } else {
             self.fold.open.calls.insert(id, start.clone());
+        }
+    }
+
+    pub(super) fn tool_decided(&mut self, decided: &ToolDecided) {
+        let key = Key::Tool(decided.tool_use_id.to_string());
+        let decision = Decision::from(&decided.judged);
+        match self.place(&key) {
+            Some(path) => self.set_at(&path, "decision", decision, |block: &mut ToolBlock, now| {
+                block.decision = Some(now);
+            }),
+            // Its call may still come.
+            None => {
+                self.fold.open.decided.insert(decided.tool_use_id.to_string(), decision);
+            }
         }
     }
 

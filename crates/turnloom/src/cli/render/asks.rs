@@ -3,8 +3,8 @@
 use serde_json::Value;
 use std::fmt::Write as _;
 use turnloom_core::event::{
-    Interrupt, InterruptResolved, PermissionReply, PermissionRequest, PermissionResolved, QuestionRequest,
-    QuestionResolved,
+    Interrupt, InterruptResolved, PermissionOption, PermissionReply, PermissionRequest, PermissionResolved,
+    QuestionRequest, QuestionResolved,
 };
 use turnloom_core::id::SubagentId;
 
@@ -26,18 +26,26 @@ impl Renderer {
             Some(command) => lines.extend(clean(command).lines().map(|line| (Ink::Plain, format!("$ {line}")))),
             None => lines.extend(self.input(by, request)),
         }
+        let is_always = |option: &&PermissionOption| option.reply == PermissionReply::Always;
+        let several = request.options.iter().filter(is_always).nth(1).is_some();
         let mut rules = 0;
         for option in &request.options {
             let key = match option.reply {
                 PermissionReply::Once => "a".to_owned(),
                 PermissionReply::Always => {
                     rules += 1;
-                    if rules == 1 { "A".to_owned() } else { format!("A{rules}") }
+                    if several { format!("A{rules}") } else { "A".to_owned() }
                 }
                 PermissionReply::Reject => "r".to_owned(),
             };
-            let rule = option.rule.as_deref().map(|rule| format!("  {}", one_line(rule)));
-            lines.push((Ink::Plain, format!("{key}  {}{}", one_line(&option.label), rule.unwrap_or_default())));
+            let rule = option.rule.as_deref();
+            // A rule of ours is long, and stands below what it means.
+            let beside = rule.filter(|_| option.scope.is_none()).map(|rule| format!("  {}", one_line(rule)));
+            lines.push((Ink::Plain, format!("{key}  {}{}", one_line(&option.label), beside.unwrap_or_default())));
+            if let Some(rule) = rule.filter(|_| option.scope.is_some()) {
+                let rule: Vec<String> = rule.lines().map(one_line).collect();
+                lines.push((Ink::Dim, format!("    {}", rule.join(", "))));
+            }
         }
         self.frame(by, "Permission", &lines);
     }
