@@ -287,6 +287,17 @@ export interface components {
         Asks: {
             asks: components["schemas"]["SessionAsk"][];
         };
+        /** @description What a back-test has found. */
+        BackTestReport: {
+            /** @description Calls that were judged. */
+            calls: number;
+            /** @description Calls whose input was too large for the log, so that they could not be judged. */
+            not_judged: number;
+            /** @description How many calls would change, and how. */
+            counts: components["schemas"]["ChangeCount"][];
+            /** @description The first of them. */
+            changed: components["schemas"]["ChangedCall"][];
+        };
         /** BackgroundEndedData */
         BackgroundEndedData: {
             background_id: components["schemas"]["BackgroundIdData"];
@@ -390,7 +401,7 @@ export interface components {
          * @description The SHA-256 of the content, in hex.
          */
         BlobIdData: string;
-        /** @description An address that shows a blob to whoever has it. */
+        /** @description A link that shows a blob to everybody who has the link. */
         BlobLink: {
             /** @description Relative to the daemon's address. */
             path: string;
@@ -427,6 +438,19 @@ export interface components {
          * @description A stretch of text or thinking.
          */
         BlockIdData: string;
+        /** @description One thing that a call would do. */
+        CallAct: {
+            /** @description The sort of act, as rules name it. */
+            does: string;
+            /** @description The same for people. */
+            text: string;
+            path?: string;
+            /** @description The path is not, or not surely, in the working directory. */
+            outside?: boolean;
+            host?: string;
+            /** @description This act decided about the call. */
+            decides?: boolean;
+        };
         /**
          * CallActData
          * @description One thing that a call would do.
@@ -442,6 +466,14 @@ export interface components {
             host?: string;
             /** @description This act decided about the call. */
             decides?: boolean;
+        };
+        /** @description One simple command of a script, or the whole call of another tool. */
+        CallPart: {
+            /** @description The command, after the shell's expansions as far as they are known. */
+            command?: string;
+            /** @description What brought it about: `sh -c`, `xargs`. */
+            inside?: string[];
+            acts: components["schemas"]["CallAct"][];
         };
         /**
          * CallPartData
@@ -495,6 +527,29 @@ export interface components {
             restore_files: boolean;
             /** @description Has conversations of its own on this machine that can become sessions. */
             adopt: boolean;
+        };
+        ChangeCount: {
+            old: components["schemas"]["WouldBe"];
+            new: components["schemas"]["WouldBe"];
+            calls: number;
+        };
+        /** @description A call about which the proposed rules say something else. */
+        ChangedCall: {
+            session_id: components["schemas"]["SessionId"];
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            tool: string;
+            /** @description The command, the path, or the input, cut. */
+            what: string;
+            /** @description The session's mode then. */
+            mode?: string;
+            /** @description What the rules say now. */
+            old: components["schemas"]["WouldBe"];
+            old_rule: string;
+            /** @description What they would say. */
+            new: components["schemas"]["WouldBe"];
+            new_rule: string;
+            reason: string;
         };
         /** @description A file that is different now. */
         ChangedFile: {
@@ -787,6 +842,11 @@ export interface components {
             /** @description Where they were held: an absolute path. Where the daemon was started, if absent. */
             cwd?: string | null;
         };
+        CoveredCall: {
+            session_id: components["schemas"]["SessionId"];
+            seq: components["schemas"]["Seq"];
+            what: string;
+        };
         Create: {
             /** @description Chosen by the client, so that a retry is safe; made by the daemon if absent. */
             session_id?: string | null;
@@ -893,7 +953,7 @@ export interface components {
             reason?: string;
             /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
             anchor?: string;
-            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStopData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
@@ -1304,6 +1364,23 @@ export interface components {
          * @enum {string}
          */
         InterruptState: "pending" | "answered" | "failed" | "withdrawn";
+        /** @description What was decided about a call, and why. */
+        Judged: {
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description The rule that decided: where it stands, and its name there. */
+            rule: string;
+            scope: components["schemas"]["RuleScope"];
+            /** @description The session's mode then. */
+            mode?: string;
+            /** @description For the agent and for people. */
+            reason: string;
+            /** @description Only the running of it would tell what it does. */
+            opaque?: boolean;
+            /** @description The SHA-256 of the input, as compact JSON. */
+            input_sha256: string;
+            /** @description What the call consists of: each simple command of a script, or the call itself. */
+            parts?: components["schemas"]["CallPart"][];
+        };
         /**
          * JudgedData
          * @description What was decided about a call, and why.
@@ -1552,6 +1629,8 @@ export interface components {
             reason?: string;
             rule?: string;
             unanswered?: components["schemas"]["Unanswered"];
+            /** @description Which rule wants a person to decide, and what the call would do. */
+            judged?: components["schemas"]["Judged"];
         };
         /** @description One answer that may be given. */
         PermissionOption: {
@@ -1754,12 +1833,58 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["PlanUpdatedData"];
         };
+        /** @description All rules that count in a working directory. */
+        Policy: {
+            cwd: string;
+            /** @description The mode of the session that was asked about. One that is not among `modes` is the agent's own. */
+            mode?: string;
+            modes: components["schemas"]["PolicyMode"][];
+            /** @description The rules outside modes. */
+            rules: components["schemas"]["PolicyRule"][];
+            /** @description What people always allow. */
+            always: components["schemas"]["StoredRule"][];
+            /** @description The user trusts this project, so its own rules count. */
+            is_trusted: boolean;
+            /** @description What is wrong with files of rules. Each counts as it was when it was last right; while one never was, everything asks. */
+            problems: components["schemas"]["PolicyProblem"][];
+        };
+        /**
+         * @description What the rules say about a call.
+         * @enum {string}
+         */
+        PolicyEffect: "allow" | "ask" | "deny";
         /**
          * PolicyEffectData
          * @description What the rules say about a call.
          * @enum {string}
          */
         PolicyEffectData: "allow" | "ask" | "deny";
+        /** @description A mode with rules. */
+        PolicyMode: {
+            name: string;
+            /** @description What it is for, in a sentence. */
+            about?: string;
+            /** @description What becomes of what no rule is about. */
+            default: components["schemas"]["PolicyEffect"];
+            /** @description Its rules and those of the modes that it extends. */
+            rules: components["schemas"]["PolicyRule"][];
+        };
+        PolicyProblem: {
+            file: string;
+            /** @description From 1. */
+            line: number;
+            message: string;
+        };
+        PolicyRule: {
+            /** @description As decisions name it. */
+            name: string;
+            layer: components["schemas"]["RuleLayer"];
+            scope: components["schemas"]["RuleScope"];
+            effect: components["schemas"]["PolicyEffect"];
+            reason?: string;
+            /** @description All of it, in TOML. */
+            rule: string;
+        };
         /** @description What a client reads of it. */
         Problem: {
             /** @description A URI reference for the kind of problem. */
@@ -1771,6 +1896,12 @@ export interface components {
             code: string;
         } & {
             [key: string]: unknown;
+        };
+        Proposed: {
+            /** @description Rules in TOML that would take the place of the user's own. */
+            rules: string;
+            /** @description Only calls since then. */
+            since?: components["schemas"]["Timestamp"] | null;
         };
         Question: {
             prompt: string;
@@ -2147,6 +2278,8 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["RollbackData"];
         };
+        /** @description Where a rule comes from. */
+        RuleLayer: "user" | "absolute" | "mode" | "always" | "project" | "session";
         /** @description How far a rule reaches. */
         RuleScope: "absolute" | "mode" | "user" | "project" | "session";
         /**
@@ -2637,6 +2770,20 @@ export interface components {
             /** @description The agent was told; the log says when it has ended. */
             stopping: boolean;
         };
+        /** @description One rule that somebody chose. */
+        StoredRule: {
+            id: string;
+            /** @description How far it reaches. */
+            scope: components["schemas"]["RuleScope"];
+            /** @description The rule, in TOML. */
+            rule: string;
+            /** @description Who chose it, and when. */
+            note?: string;
+        };
+        /** @description What people always allow. */
+        StoredRules: {
+            rules: components["schemas"]["StoredRule"][];
+        };
         StreamQuery: {
             /** @description The position of the view the client holds. */
             after?: number | null;
@@ -2780,6 +2927,19 @@ export interface components {
             session_id: string;
             turn_id?: string;
             data: components["schemas"]["SubagentUpdatedData"];
+        };
+        /** @description A rule that would answer what people keep answering. */
+        Suggestion: {
+            /** @description In TOML, without an id. */
+            rule: string;
+            scope: components["schemas"]["RuleScope"];
+            /** @description What it is about, for people. */
+            label: string;
+            /** @description The calls that it would have covered. */
+            calls: components["schemas"]["CoveredCall"][];
+        };
+        Suggestions: {
+            suggestions: components["schemas"]["Suggestion"][];
         };
         /**
          * @description Where a component may appear.
@@ -2925,6 +3085,8 @@ export interface components {
             blob?: components["schemas"]["BlobRef"];
             /** @description What the tool brought besides words. */
             images?: components["schemas"]["Image"][];
+            /** @description What the rules said about the call, before it ran. */
+            decision?: components["schemas"]["ViewDecision"];
         };
         /**
          * ToolDecidedData
@@ -3440,6 +3602,15 @@ export interface components {
             surface: components["schemas"]["Surface"];
             props?: unknown;
         };
+        /** @description What the rules said about a call. */
+        ViewDecision: {
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description The rule that decided: where it stands, and its name there. */
+            rule: string;
+            /** @description How far that rule reaches. */
+            scope: components["schemas"]["RuleScope"];
+            reason: string;
+        };
         /** @description Some fields of a view, a message or a block, by name: those that are different now. `null` removes one. */
         ViewFields: {
             [key: string]: unknown;
@@ -3553,6 +3724,8 @@ export interface components {
          * @enum {string}
          */
         WorkStatusData: "completed" | "failed" | "interrupted";
+        /** @description What would become of a call. */
+        WouldBe: ("allow" | "ask" | "deny") | "agent";
     };
     responses: never;
     parameters: never;

@@ -401,7 +401,7 @@ export interface components {
             reason?: string | null;
             /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
             anchor?: string | null;
-            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStop"] | null;
         };
         /**
