@@ -8,6 +8,9 @@ workbench('"always" shows the rule before it stores it, and an equal call is not
   await daemon.session('ruled', { mode: 'implement' })
   const page = await openPage({ hash: session('ruled') })
   await send(page, 'bash npm publish --tag next')
+  const acts = conversation(page).getByRole('list', { name: 'What it would do' })
+  await acts.getByText('makes something public').waitFor()
+  await conversation(page).getByText('implement/default').waitFor()
   await conversation(page).getByRole('button', { name: 'Always…' }).click()
   const rule = conversation(page).locator('pre', { hasText: 'effect = "allow"' })
   await rule.waitFor()
@@ -22,6 +25,8 @@ workbench('"always" shows the rule before it stores it, and an equal call is not
   await send(page, 'bash npm publish --tag latest')
   await conversation(page).getByText('Done.', { exact: true }).waitFor()
   assert.equal(await conversation(page).getByRole('button', { name: 'Always…' }).count(), 0)
+  await conversation(page).getByRole('button', { name: /Run npm publish --tag latest/ }).click()
+  await conversation(page).getByText(/Allowed by/).waitFor()
 })
 
 workbench('Escape leaves the choice of a rule, and nothing is answered', async (daemon, openPage) => {

@@ -88,6 +88,9 @@ export function foldReads(blocks: Block[]): Row[] {
   return rows
 }
 
+/** How it is said what the rules decided about a call. */
+export const DECISION_WORDS = { allow: 'Allowed by', ask: 'Asked about by', deny: 'Denied by' } as const
+
 export const STATUS_WORDS: Record<string, string> = {
   failed: 'failed',
   denied: 'not allowed',
