@@ -304,7 +304,7 @@ fn with_loom_server(script: &str) -> (Place, String) {
     with_loom_server_in("codex", free("on-request"), script)
 }
 
-fn with_loom_server_in(runtime: &str, mut params: Value, script: &str) -> (Place, String) {
+pub(super) fn with_loom_server_in(runtime: &str, mut params: Value, script: &str) -> (Place, String) {
     let mut place = Place::codex(script);
     let program = place.home.path().join("loom-server");
     std::fs::write(&program, LOOM_SERVER).unwrap();
@@ -359,7 +359,10 @@ fn a_tool_of_an_mcp_server_that_is_asked_about() {
     assert_eq!(turn.only("tool_result")["is_error"], true);
     place.say(&id, "use it");
     let ask = place.ask(&id);
-    place.permit(&id, &ask, &json!({ "reply": "always" }));
+    let options = ask["request"]["options"].as_array().unwrap();
+    let rule =
+        options.iter().find(|option| option["scope"] == "session").expect("a rule for the session")["rule"].clone();
+    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule }));
     let turn = place.until_idle(&id).completed();
     assert!(turn.text().contains("cut"), "{}", turn.text());
     let again = place.turn(&id, "use it").completed();

@@ -4,6 +4,7 @@ mod asks;
 mod failures;
 mod history;
 mod oldest;
+mod policy;
 mod projects;
 mod stopping;
 mod talking;

@@ -28,6 +28,9 @@ struct Tool {
     /// Fields that hold a patch which names its files.
     #[serde(default)]
     patch: Vec<String>,
+    /// Fields that hold a list of files, each with what happens to it.
+    #[serde(default)]
+    changes: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,6 +89,13 @@ pub fn acts(call: &Call<'_>, world: &dyn World) -> Vec<Command> {
             found.push(Act::because(Kind::Opaque, "the patch names no file"));
         }
     }
+    if let Some(changes) = field(call.input, &tool.changes) {
+        let changed = changed(changes);
+        if changed.is_empty() {
+            found.push(Act::because(Kind::Opaque, "the change names no file"));
+        }
+        found.extend(changed.into_iter().map(|(kind, path)| Act::at(kind, place(path))));
+    }
     if found.is_empty() {
         found.push(if tool.paths.is_empty() { Act::of(kind) } else { Act::at(kind, place(".")) });
     }
@@ -107,6 +117,23 @@ fn script(value: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The files in a list of changes. A file that moves is gone from where it was. Nothing if one of the changes names no file.
+fn changed(changes: &Value) -> Vec<(Kind, &str)> {
+    let mut files = Vec::new();
+    for change in changes.as_array().into_iter().flatten() {
+        let Some(path) = text_in(change, "path").filter(|path| !path.is_empty()) else { return Vec::new() };
+        let to = text_in(change, "to");
+        let is_gone = to.is_some() || text_in(change, "kind") == Some("delete");
+        files.push((if is_gone { Kind::Delete } else { Kind::Write }, path));
+        files.extend(to.map(|to| (Kind::Write, to)));
+    }
+    files
+}
+
+fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
 }
 
 /// The files that a patch names.

@@ -267,6 +267,11 @@ impl Sessions {
         if known.is_empty() || known.iter().any(|known| known == mode) {
             return Ok(());
         }
+        if !runtime.capabilities().gate && self.0.rules.of("/").has_mode(mode) {
+            let (runtime, known) = (runtime.id(), known.join(", "));
+            let message = format!("`{name}`: {mode} has rules, and {runtime} cannot be held to them; it has {known}");
+            return Err(Error::Invalid(message));
+        }
         Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
     }
 

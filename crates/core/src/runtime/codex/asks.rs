@@ -44,16 +44,12 @@ struct Open {
 
 #[derive(Debug)]
 enum Kind {
-    /// A command or a change, with the decisions that rules stand for.
-    Decision {
-        rules: Vec<(String, Value)>,
-    },
+    /// A command or a change.
+    Decision,
     Grant {
         permissions: Map<String, Value>,
     },
-    McpTool {
-        rules: Vec<(String, &'static str)>,
-    },
+    McpTool,
     Input {
         ids: Vec<String>,
         prompts: Vec<String>,
@@ -125,39 +121,30 @@ impl CodexProtocol {
             let (id, line, cwd) = (item_id.clone(), line.clone(), ask.cwd.clone());
             work.command_started(&Command { id, line, cwd, ..Command::default() }, out);
         }
-        let script = shell::without_shell(ask.command.as_deref().unwrap_or_default());
-        let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
-        let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];
-        if let Some(words) = ask.proposed_execpolicy_amendment.as_ref().filter(|words| !words.is_empty()) {
-            let decision = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": words } });
-            // Codex keeps this one among its own rules, and what a rule of its own allows runs without a sandbox.
-            let words = words.join(" ");
-            rules.push((
-                format!("commands that begin with {words} in every session of Codex, outside the sandbox"),
-                decision,
-            ));
-        }
-        options.extend(
-            rules.iter().map(|(rule, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule))),
-        );
-        options.push(option(PermissionReply::Reject, "Reject", None));
         let mut input = Map::new();
-        input.insert("command".to_owned(), json!(script));
+        // Without a command nothing must be judged as if it did nothing.
+        let script = ask.command.as_deref().map(shell::without_shell).filter(|script| !script.trim().is_empty());
+        input.extend(script.map(|script| ("command".to_owned(), json!(script))));
         input.extend(ask.cwd.as_ref().map(|cwd| ("cwd".to_owned(), json!(cwd))));
         input.extend(ask.reason.as_ref().map(|reason| ("reason".to_owned(), json!(reason))));
-        input.extend(ask.network_approval_context.as_ref().map(|network| ("network".to_owned(), network.clone())));
+        let network = ask.network_approval_context.as_ref();
+        input.extend(network.map(|network| ("network".to_owned(), network.clone())));
+        let host = network.and_then(|network| network.get("host")).and_then(Value::as_str);
+        input.extend(host.map(|host| ("url".to_owned(), json!(format!("https://{host}")))));
+        let tool_name = match host {
+            _ if ask.kind == "writeStdin" => "write_stdin",
+            // The command was asked about before; now it is about where it connects.
+            Some(_) => "web_fetch",
+            None => "Bash",
+        };
         let request = PermissionRequest {
-            tool_name: "Bash".to_owned(),
+            tool_name: tool_name.to_owned(),
             tool_input: Value::Object(input),
             title: ask.reason.clone(),
-            options,
+            options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        self.ask_permission(
-            Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision { rules }),
-            request,
-            out,
-        );
+        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision), request, out);
     }
 
     fn change_asked(&mut self, id: &Id, ask: &ChangeAsk, out: &mut Output) {
@@ -168,8 +155,6 @@ impl CodexProtocol {
             Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other)
             | None => Vec::new(),
         };
-        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-        let rule = format!("changes of {} in this session", paths.join(", "));
         let mut input = Map::new();
         input.insert("changes".to_owned(), changes::described(&changes));
         input.extend(changes::diff_of(&changes).map(|diff| ("diff".to_owned(), json!(diff))));
@@ -179,30 +164,20 @@ impl CodexProtocol {
             tool_name: "Edit".to_owned(),
             tool_input: Value::Object(input),
             title: ask.reason.clone(),
-            options: vec![
-                option(PermissionReply::Once, "Allow once", None),
-                option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
-                option(PermissionReply::Reject, "Reject", None),
-            ],
+            options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        let kind = Kind::Decision { rules: vec![(rule, json!("acceptForSession"))] };
-        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), kind), request, out);
+        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision), request, out);
     }
 
     fn grant_asked(&mut self, id: &Id, ask: GrantAsk, out: &mut Output) {
-        let rule = "these permissions in this session".to_owned();
         let tool_input = json!({ "permissions": ask.permissions, "cwd": ask.cwd, "reason": ask.reason });
         self.call_made(&ask.thread_id, ask.item_id.as_deref(), REQUEST_PERMISSIONS, tool_input.clone(), out);
         let request = PermissionRequest {
             tool_name: REQUEST_PERMISSIONS.to_owned(),
             tool_input,
             title: ask.reason,
-            options: vec![
-                option(PermissionReply::Once, "Allow for this turn", None),
-                option(PermissionReply::Always, &format!("Always allow {rule}"), Some(&rule)),
-                option(PermissionReply::Reject, "Reject", None),
-            ],
+            options: options("Allow for this turn"),
             ..PermissionRequest::default()
         };
         let kind = Kind::Grant { permissions: ask.permissions };
@@ -237,8 +212,7 @@ impl CodexProtocol {
                 (said, answered, false)
             }
             (Kind::Grant { .. }, Some(Answer::Permission { reply, .. })) => match reply {
-                PermissionReply::Once => ("allowed for this turn".to_owned(), true, false),
-                PermissionReply::Always => ("allowed in this session".to_owned(), true, false),
+                PermissionReply::Once | PermissionReply::Always => ("allowed for this turn".to_owned(), true, false),
                 PermissionReply::Reject => ("not allowed".to_owned(), false, true),
             },
             (Kind::Input { .. } | Kind::Grant { .. }, _) => (WITHDRAWN.to_owned(), false, false),
@@ -297,29 +271,14 @@ impl CodexProtocol {
         }
         let tool = meta("tool_name").or(meta("tool")).and_then(Value::as_str);
         let tool = tool.or(called.as_deref()).unwrap_or("tool");
-        let persist = meta("persist").and_then(Value::as_array).cloned().unwrap_or_default();
-        let kept = |word: &str| persist.iter().any(|value| value.as_str() == Some(word));
-        let mut rules = Vec::new();
-        if kept("session") {
-            rules.push((format!("{tool} of {} in this session", ask.server_name), "session"));
-        }
-        if kept("always") {
-            // It goes into Codex's own settings.
-            rules.push((format!("{tool} of {} in every session of Codex", ask.server_name), "always"));
-        }
-        let always =
-            |(rule, _): &(String, _)| option(PermissionReply::Always, &format!("Always allow {rule}"), Some(rule));
-        let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
-        options.extend(rules.iter().map(always));
-        options.push(option(PermissionReply::Reject, "Reject", None));
         let request = PermissionRequest {
             tool_name: format!("mcp__{}__{tool}", ask.server_name),
             tool_input: meta("tool_params").cloned().unwrap_or_default(),
             title: Some(ask.message.clone()),
-            options,
+            options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        self.ask_permission(Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool { rules }), request, out);
+        self.ask_permission(Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool), request, out);
     }
 
     fn client_tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
@@ -409,7 +368,7 @@ impl CodexProtocol {
 
 fn rejection(kind: &Kind) -> Answer {
     match kind {
-        Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } => Answer::Permission {
+        Kind::Decision | Kind::Grant { .. } | Kind::McpTool => Answer::Permission {
             reply: PermissionReply::Reject,
             updated_input: None,
             message: None,
@@ -424,10 +383,10 @@ fn rejection(kind: &Kind) -> Answer {
 /// The answer in the form that the request wants, and a word for the model if there is one.
 fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
     match answer {
-        Answer::Permission { reply, message, rule, and_then, .. } => {
+        Answer::Permission { reply, message, and_then, .. } => {
             let stop = matches!(and_then, AfterAnswer::Stop(_));
             let word = message.clone().filter(|_| *reply == PermissionReply::Reject && !stop);
-            (permission_of(kind, *reply, rule.as_deref(), stop), word)
+            (permission_of(kind, *reply, stop), word)
         }
         Answer::Question { answers } => {
             let answers = answers.as_deref();
@@ -435,8 +394,8 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
                 Kind::Input { ids, .. } => forms::to_codex(ids, answers),
                 Kind::Form { fields } => forms::to_form(fields, answers),
                 Kind::AskUser { prompts } => forms::to_tool(prompts, answers),
-                Kind::Decision { .. } | Kind::Grant { .. } | Kind::McpTool { .. } | Kind::ClientTool => {
-                    permission_of(kind, PermissionReply::Reject, None, false)
+                Kind::Decision | Kind::Grant { .. } | Kind::McpTool | Kind::ClientTool => {
+                    permission_of(kind, PermissionReply::Reject, false)
                 }
             };
             (result, None)
@@ -446,42 +405,24 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
             (tool_result(&text_of(output), false), None)
         }
         Answer::Interrupt { .. } | Answer::ToolFailed { .. } => {
-            (permission_of(kind, PermissionReply::Reject, None, false), None)
+            (permission_of(kind, PermissionReply::Reject, false), None)
         }
     }
 }
 
-fn permission_of(kind: &Kind, reply: PermissionReply, rule: Option<&str>, stop: bool) -> Value {
+/// What Codex would keep by itself is never chosen: what is always allowed is a rule of ours.
+fn permission_of(kind: &Kind, reply: PermissionReply, stop: bool) -> Value {
+    let allowed = matches!(reply, PermissionReply::Once | PermissionReply::Always);
+    let word = match (allowed, stop) {
+        (true, _) => "accept",
+        (false, true) => "cancel",
+        (false, false) => "decline",
+    };
     match kind {
-        Kind::Decision { rules } => {
-            let decision = match reply {
-                PermissionReply::Once => json!("accept"),
-                PermissionReply::Always => {
-                    let chosen = rules.iter().find(|(known, _)| Some(known.as_str()) == rule);
-                    chosen.map_or(json!("acceptForSession"), |(_, decision)| decision.clone())
-                }
-                PermissionReply::Reject if stop => json!("cancel"),
-                PermissionReply::Reject => json!("decline"),
-            };
-            json!({ "decision": decision })
-        }
-        Kind::Grant { permissions } => match reply {
-            PermissionReply::Once => json!({ "permissions": permissions, "scope": "turn" }),
-            PermissionReply::Always => json!({ "permissions": permissions, "scope": "session" }),
-            PermissionReply::Reject => json!({ "permissions": {}, "scope": "turn" }),
-        },
-        Kind::McpTool { rules } => {
-            let (action, kept) = match reply {
-                PermissionReply::Once => ("accept", None),
-                PermissionReply::Always => {
-                    let chosen = rules.iter().find(|(known, _)| Some(known.as_str()) == rule);
-                    ("accept", Some(chosen.map_or("session", |(_, word)| word)))
-                }
-                PermissionReply::Reject if stop => ("cancel", None),
-                PermissionReply::Reject => ("decline", None),
-            };
-            json!({ "action": action, "content": null, "_meta": kept.map(|kept| json!({ "persist": kept })) })
-        }
+        Kind::Decision => json!({ "decision": word }),
+        Kind::Grant { permissions } if allowed => json!({ "permissions": permissions, "scope": "turn" }),
+        Kind::Grant { .. } => json!({ "permissions": {}, "scope": "turn" }),
+        Kind::McpTool => json!({ "action": word, "content": null, "_meta": null }),
         Kind::Input { ids, .. } => forms::to_codex(ids, None),
         Kind::Form { fields } => forms::to_form(fields, None),
         Kind::AskUser { prompts } => forms::to_tool(prompts, None),
@@ -493,8 +434,10 @@ fn tool_result(text: &str, success: bool) -> Value {
     json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": success })
 }
 
-fn option(reply: PermissionReply, label: &str, rule: Option<&str>) -> PermissionOption {
-    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned), scope: None }
+/// The choices that are Codex's. Those of *always* are added where the rules are known.
+fn options(once: &str) -> Vec<PermissionOption> {
+    let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None, scope: None };
+    vec![option(PermissionReply::Once, once), option(PermissionReply::Reject, "Reject")]
 }
 
 fn read<T: DeserializeOwned>(params: &str) -> Result<T, String> {

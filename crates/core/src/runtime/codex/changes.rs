@@ -13,7 +13,11 @@ pub(super) fn diff_of(changes: &[Change]) -> Option<String> {
 
 /// What a tool's input, or a person who is asked, sees of the changes.
 pub(super) fn described(changes: &[Change]) -> Value {
-    changes.iter().map(|change| json!({ "path": change.path, "kind": change.kind.name() })).collect()
+    let described = |change: &Change| match &change.kind {
+        ChangeKind::Typed { kind, move_path: Some(to) } => json!({ "path": change.path, "kind": kind, "to": to }),
+        kind => json!({ "path": change.path, "kind": kind.name() }),
+    };
+    changes.iter().map(described).collect()
 }
 
 /// One line per file.

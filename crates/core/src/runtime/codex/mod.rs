@@ -124,7 +124,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
-    gate: false,
+    gate: true,
     edit_input: false,
     questions: true,
     images: true,

@@ -26,11 +26,7 @@ impl CodexProtocol {
                 self.settings.set_model(model);
                 self.model = Some(model.clone());
             }
-            Order::SetMode { mode } => {
-                if let Err(reason) = self.settings.set_mode(mode) {
-                    self.warn(reason, out);
-                }
-            }
+            Order::SetMode { mode } => self.set_mode(mode, out),
             Order::Compact { turn_id } => self.compact(turn_id, out),
             Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(order) => self.roll_back(order, out),
@@ -38,6 +34,29 @@ impl CodexProtocol {
             Order::StopBackground { id } => self.stop_background(id, out),
             // It has neither a state to share nor components.
             Order::State { .. } | Order::Callback(_) => {}
+        }
+    }
+
+    /// A mode holds at once, also for sub-agents and for turns that begin without a message. The next message says it again.
+    fn set_mode(&mut self, mode: &str, out: &mut Output) {
+        let was_ruled = self.settings.is_ruled();
+        self.settings.set_mode(mode);
+        let Some(thread_id) = self.thread.clone().filter(|_| was_ruled || self.settings.is_ruled()) else { return };
+        let params = self.settings.mode_params();
+        let helpers: Vec<String> = self.subagents.all_work().map(|(thread_id, _)| thread_id.clone()).collect();
+        let calls = std::iter::once((thread_id, Call::Sandbox)).chain(helpers.into_iter().map(|id| (id, Call::Ignore)));
+        for (thread_id, call) in calls {
+            let mut params = params.clone();
+            params.insert("threadId".to_owned(), json!(thread_id));
+            self.call("thread/settings/update", Value::Object(params), call, out);
+        }
+        if !was_ruled && (self.turn.is_some() || !self.subagents.running().is_empty()) {
+            // Codex asks as it did when the turn began, which is not enough.
+            self.warn(
+                format!("what ran is stopped: {mode} has rules, and Codex would not have asked before its calls"),
+                out,
+            );
+            if self.turn.is_some() { self.interrupt(out) } else { self.interrupt_helpers(out) }
         }
     }
 
@@ -104,6 +123,10 @@ impl CodexProtocol {
         let params = json!({ "threadId": thread_id, "turnId": name });
         self.call("turn/interrupt", params, Call::Interrupt { name }, out);
         // An interrupt also stops the sub-agents.
+        self.interrupt_helpers(out);
+    }
+
+    fn interrupt_helpers(&mut self, out: &mut Output) {
         for (thread_id, turn_id) in self.subagents.running() {
             let params = json!({ "threadId": thread_id, "turnId": turn_id });
             self.call("turn/interrupt", params, Call::Ignore, out);

@@ -300,16 +300,16 @@ fn permission(given: &Value) -> Answer {
     let granted = given.get("permissions").and_then(Value::as_object).is_some_and(|granted| !granted.is_empty());
     let reply = match given.get("decision") {
         Some(Value::String(word)) => match word.as_str() {
-            "accept" => PermissionReply::Once,
-            "acceptForSession" => PermissionReply::Always,
+            // What the program itself kept is not ours.
+            "accept" | "acceptForSession" => PermissionReply::Once,
             "cancel" => {
                 and_then = AfterAnswer::Stop(AfterStop::Continue);
                 PermissionReply::Reject
             }
             _ => PermissionReply::Reject,
         },
-        // A rule for good.
-        Some(_) => PermissionReply::Always,
+        // A rule of the program for good.
+        Some(_) => PermissionReply::Once,
         None if granted => PermissionReply::Once,
         None => PermissionReply::Reject,
     };

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::config::{config_of, put};
+use crate::policy;
 use crate::runtime::{Beginning, Opening, texts_of};
 
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub(super) struct Settings {
     /// Whether commands in a sandbox may use the network, if the session says so.
     network_access: Option<bool>,
     approval_policy: Option<Value>,
+    /// The sandbox of a mode with rules, while the session is in one. Codex asks about everything then, and rules answer.
+    ruled: Option<String>,
     /// `plan`, or `default` once it was something else.
     collaboration: Option<String>,
     /// What the last message of each turn has to look like.
@@ -35,10 +38,14 @@ pub(super) struct Settings {
 /// What is used of Codex's own settings.
 #[derive(Debug, Default)]
 struct OwnSettings {
+    approval_policy: Option<Value>,
+    approvals_reviewer: Option<Value>,
     sandbox_mode: Option<String>,
     /// A profile of permissions that takes the place of a sandbox mode.
     default_permissions: Option<String>,
     workspace_write: WorkspaceWrite,
+    /// The names of the MCP servers.
+    mcp_servers: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -50,20 +57,21 @@ struct WorkspaceWrite {
     exclude_slash_tmp: bool,
 }
 
-/// The modes a session may have, and the words of others for them. Each is a way to work together, or a policy and a sandbox that belong together.
-pub const MODES: &[&str] = &[
-    "plan",
-    "default",
-    "read-only",
-    "auto",
-    "full-access",
-    "implement",
-    "build",
-    "code",
-    "acceptEdits",
-    "bypass",
-    "bypassPermissions",
-];
+/// Codex's own modes, and the words of others for its usual one. Each is a way to work together, or a policy and a sandbox that belong together.
+/// Any other mode is one with rules, and so is `plan` where rules hold.
+pub const MODES: &[&str] =
+    &["plan", "default", "read-only", "auto", "full-access", "build", "code", "acceptEdits", "bypassPermissions"];
+
+/// Whether rules decide in a mode. Of Codex's own modes only planning has rules too.
+pub(super) fn is_ruled(mode: &str) -> bool {
+    mode == "plan" || !MODES.contains(&mode)
+}
+
+/// The policy with which Codex asks about every command, every patch and every tool that changes something.
+const ASKS_ALWAYS: &str = "untrusted";
+
+/// What Codex has to be told when a mode with rules begins or ends.
+const OF_RULES: [&str; 3] = ["approval_policy", "approvals_reviewer", "sandbox"];
 
 impl Settings {
     /// `profile`: the settings of Codex that the session's profile stands for.
@@ -83,17 +91,20 @@ impl Settings {
         };
         let given = |name: &str| opening.params.get(name).cloned();
         fixed("baseInstructions", given("custom_system_prompt"));
-        fixed("developerInstructions", opening.system_prompt.clone().map(Value::from));
+        let about_mode = opening.mode.as_deref().filter(|mode| is_ruled(mode)).map(policy::told_to_agent);
+        let instructions: Vec<String> = opening.system_prompt.clone().into_iter().chain(about_mode).collect();
+        fixed("developerInstructions", (!instructions.is_empty()).then(|| instructions.join("\n\n").into()));
         fixed("modelProvider", given("model_provider"));
         let reviewer = given("approvals_reviewer");
         let reviewer = reviewer.as_ref().and_then(Value::as_str).map(|name| kebab(name).replace('-', "_"));
         fixed("approvalsReviewer", reviewer.map(Value::from));
         fixed("config", Some(config_of(opening, profile)).filter(|config| !config.is_empty()).map(Value::from));
         // The wider word first: what is said in particular overrides it.
-        for mode in
-            [given("permission_mode").as_ref().and_then(Value::as_str), opening.mode.as_deref()].into_iter().flatten()
-        {
-            drop(settings.set_mode(mode));
+        if let Some(mode) = given("permission_mode").as_ref().and_then(Value::as_str) {
+            settings.set_own_mode(if mode == "bypass" { "bypassPermissions" } else { mode });
+        }
+        if let Some(mode) = &opening.mode {
+            settings.set_mode(mode);
         }
         for setting in super::SETTINGS {
             if let Some(value) = given(setting.name) {
@@ -116,7 +127,13 @@ impl Settings {
         let text = value.as_str().map(str::to_owned);
         match name {
             "effort" => (self.effort, _) = (text, self.changed.insert("effort")),
-            "sandbox" => (self.sandbox, _) = (text.map(|name| kebab(&name)), self.changed.insert("sandbox")),
+            "sandbox" => {
+                self.sandbox = text.map(|name| kebab(&name));
+                if self.ruled.is_some() && self.sandbox.is_some() {
+                    self.ruled.clone_from(&self.sandbox);
+                }
+                self.changed.insert("sandbox");
+            }
             "approval_policy" => {
                 self.approval_policy = Some(text.map_or_else(|| value.clone(), |name| kebab(&name).into()));
                 self.changed.insert("approval_policy");
@@ -156,24 +173,41 @@ impl Settings {
         self.changed.insert("model");
     }
 
-    /// Changes the way to work together, or says why not.
-    pub(super) fn set_mode(&mut self, mode: &str) -> Result<(), String> {
-        let (policy, sandbox) = match mode {
-            "plan" | "default" | "implement" | "build" | "code" => {
-                self.set_collaboration(if mode == "plan" { mode } else { "default" });
-                return Ok(());
+    /// Changes the way to work together.
+    pub(super) fn set_mode(&mut self, mode: &str) {
+        if !is_ruled(mode) {
+            if self.ruled.take().is_some() {
+                self.changed.extend(OF_RULES);
             }
+            return self.set_own_mode(mode);
+        }
+        let sandbox = match mode {
+            "plan" => "read-only",
+            "bypass" => "danger-full-access",
+            _ => "workspace-write",
+        };
+        self.ruled = Some(sandbox.to_owned());
+        self.changed.extend(OF_RULES);
+        self.set_collaboration(if mode == "plan" { mode } else { "default" });
+    }
+
+    fn set_own_mode(&mut self, mode: &str) {
+        let (policy, sandbox) = match mode {
             "read-only" => ("on-request", "read-only"),
             "auto" | "acceptEdits" => ("on-request", "workspace-write"),
-            "full-access" | "bypass" | "bypassPermissions" => ("never", "danger-full-access"),
-            other => return Err(format!("Codex has no mode {other:?}; it has {}", MODES.join(", "))),
+            "full-access" | "bypassPermissions" => ("never", "danger-full-access"),
+            other => return self.set_collaboration(if other == "plan" { other } else { "default" }),
         };
         self.set("approval_policy", &policy.into());
         self.set("sandbox", &sandbox.into());
         if self.collaboration.as_deref() == Some("plan") {
             self.set_collaboration("default");
         }
-        Ok(())
+    }
+
+    /// Whether rules decide about every call.
+    pub(super) fn is_ruled(&self) -> bool {
+        self.ruled.is_some()
     }
 
     fn set_collaboration(&mut self, mode: &str) {
@@ -191,17 +225,23 @@ impl Settings {
             // Of the two ways to say it, the one that was said last holds.
             own.remove("default_permissions");
         }
-        for name in ["sandbox_mode", "default_permissions", "sandbox_workspace_write"] {
+        for name in
+            ["approval_policy", "approvals_reviewer", "sandbox_mode", "default_permissions", "sandbox_workspace_write"]
+        {
             if let Some(value) = changed(name) {
                 put(&mut own, &[name], value.clone());
             }
         }
         let text = |name: &str| own.get(name).and_then(Value::as_str).map(str::to_owned);
         let table = own.get("sandbox_workspace_write").cloned().unwrap_or_default();
+        let said = |name: &str| own.get(name).filter(|value| !value.is_null()).cloned();
         self.own = OwnSettings {
+            approval_policy: said("approval_policy"),
+            approvals_reviewer: said("approvals_reviewer"),
             sandbox_mode: text("sandbox_mode"),
             default_permissions: text("default_permissions"),
             workspace_write: serde_json::from_value(table).unwrap_or_default(),
+            mcp_servers: names_in(own.get("mcp_servers")),
         };
     }
 
@@ -213,16 +253,42 @@ impl Settings {
         let mut params = self.fixed.clone();
         let sandbox = match beginning {
             Beginning::Fresh if self.is_writable() => Some("read-only".to_owned()),
-            _ => self.sandbox.clone(),
+            _ => self.chosen_sandbox().map(str::to_owned),
         };
         let known = [
             ("cwd", self.cwd.clone().map(Value::from)),
             ("model", self.model.clone().map(Value::from)),
             ("sandbox", sandbox.map(Value::from)),
-            ("approvalPolicy", self.approval_policy.clone()),
+            ("approvalPolicy", if self.is_ruled() { Some(ASKS_ALWAYS.into()) } else { self.approval_policy.clone() }),
+            ("approvalsReviewer", self.is_ruled().then(|| "user".into())),
+            ("config", Some(self.thread_config().into())),
         ];
         params.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         params
+    }
+
+    /// What Codex does without asking is off or asks: in every mode what is typed into a terminal, because the mode may change while one is open;
+    /// where rules decide, searches that the model's provider makes, pictures, and tools of MCP servers that call themselves harmless.
+    fn thread_config(&self) -> Map<String, Value> {
+        let mut config = self.fixed.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+        put(&mut config, &["features", "unified_exec_tty"], false.into());
+        if self.is_ruled() {
+            put(&mut config, &["web_search"], "disabled".into());
+            put(&mut config, &["features", "view_image"], false.into());
+            for server in self.own.mcp_servers.iter().cloned().chain(names_in(config.get("mcp_servers"))) {
+                put(&mut config, &["mcp_servers", &server, "default_tools_approval_mode"], "prompt".into());
+            }
+        }
+        config
+    }
+
+    /// For `thread/settings/update`, when a mode begins: what it says of asks and of the sandbox.
+    pub(super) fn mode_params(&self) -> Map<String, Value> {
+        OF_RULES
+            .iter()
+            .filter(|name| self.changed.contains(*name))
+            .filter_map(|name| self.turn_param(name, None))
+            .collect()
     }
 
     /// For `thread/settings/update`, when the thread is open: the sandbox, with all that belongs to it. `chosen` is the one that the thread has.
@@ -240,9 +306,14 @@ impl Settings {
         Some(format!("`add_dirs` and `network_access` change nothing: Codex's permissions {profile} say all of it"))
     }
 
+    /// The sandbox that the mode or the session has chosen.
+    fn chosen_sandbox(&self) -> Option<&str> {
+        self.ruled.as_deref().or(self.sandbox.as_deref())
+    }
+
     /// The profile of permissions that takes the place of a sandbox.
     fn permissions(&self) -> Option<&str> {
-        self.own.default_permissions.as_deref().filter(|_| self.sandbox.is_none())
+        self.own.default_permissions.as_deref().filter(|_| self.chosen_sandbox().is_none())
     }
 
     /// Whether the session says more of its sandbox than which it is.
@@ -267,7 +338,7 @@ impl Settings {
 
     /// The sandbox mode that holds: the session's, or that of Codex's own settings.
     fn sandbox_mode(&self) -> Option<String> {
-        self.sandbox.clone().or_else(|| self.own.sandbox_mode.as_deref().map(kebab))
+        self.chosen_sandbox().map(str::to_owned).or_else(|| self.own.sandbox_mode.as_deref().map(kebab))
     }
 
     fn is_writable(&self) -> bool {
@@ -297,20 +368,36 @@ impl Settings {
     /// For `turn/start`: what has changed since it was last said.
     pub(super) fn turn_params(&mut self, model: Option<&str>) -> Map<String, Value> {
         self.sent_changes = std::mem::take(&mut self.changed);
-        let mut params = Map::new();
-        for name in &self.sent_changes {
-            let (name, value) = match *name {
-                "effort" => ("effort", self.effort.clone().map(Value::from)),
-                "model" => ("model", self.model.clone().map(Value::from)),
-                "approval_policy" => ("approvalPolicy", self.approval_policy.clone()),
-                "sandbox" => ("sandboxPolicy", self.sandbox_policy()),
-                _ => ("collaborationMode", self.collaboration_mode(model)),
-            };
-            params.extend(value.map(|value| (name.to_owned(), value)));
-        }
+        let mut params: Map<String, Value> =
+            self.sent_changes.iter().filter_map(|name| self.turn_param(name, model)).collect();
         // The only one that holds for a single turn.
         params.extend(self.output_schema.clone().map(|schema| ("outputSchema".to_owned(), schema)));
         params
+    }
+
+    /// One setting as Codex wants it. What a mode with rules has changed goes back to what the session says, what Codex's own settings say, or to
+    /// what Codex does by itself.
+    fn turn_param(&self, name: &str, model: Option<&str>) -> Option<(String, Value)> {
+        let (name, value) = match name {
+            "effort" => ("effort", self.effort.clone().map(Value::from)),
+            "model" => ("model", self.model.clone().map(Value::from)),
+            "approval_policy" if self.is_ruled() => ("approvalPolicy", Some(ASKS_ALWAYS.into())),
+            "approval_policy" => {
+                let policy = self.approval_policy.clone().or_else(|| self.own.approval_policy.clone());
+                ("approvalPolicy", policy.or_else(|| Some("on-request".into())))
+            }
+            "approvals_reviewer" => {
+                let given = self.fixed.get("approvalsReviewer").or(self.own.approvals_reviewer.as_ref());
+                let reviewer = given.filter(|_| !self.is_ruled()).cloned();
+                ("approvalsReviewer", reviewer.or_else(|| Some("user".into())))
+            }
+            "sandbox" => match self.permissions() {
+                Some(profile) => ("permissions", Some(profile.into())),
+                None => ("sandboxPolicy", self.sandbox_policy().or_else(|| Some(json!({ "type": "readOnly" })))),
+            },
+            _ => ("collaborationMode", self.collaboration_mode(model)),
+        };
+        value.map(|value| (name.to_owned(), value))
     }
 
     /// A turn was started with the changes; they are in force from now on.
@@ -335,6 +422,10 @@ impl Settings {
             "settings": { "model": model, "reasoning_effort": self.effort, "developer_instructions": null },
         }))
     }
+}
+
+fn names_in(table: Option<&Value>) -> Vec<String> {
+    table.and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned().collect()
 }
 
 /// `workspaceWrite` as `workspace-write`.

@@ -75,12 +75,12 @@ shapes! {
     // ---- what the server asks ----
 
     CommandAsk {
+        kind: String,
         thread_id: String,
         item_id: Option<String>,
         command: Option<String>,
         cwd: Option<String>,
         reason: Option<String>,
-        proposed_execpolicy_amendment: Option<Vec<String>>,
         network_approval_context: Option<Value>,
     }
     ChangeAsk { thread_id: String, item_id: Option<String>, reason: Option<String>, grant_root: Option<String> }

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::id::SessionId;
 use crate::runtime::codex::settings::Settings;
 use crate::runtime::codex::{CodexProtocol, config_fits};
-use crate::runtime::{Beginning, Opening, Report};
+use crate::runtime::{Beginning, Opening, Order, Report};
 
 /// Codex's own settings, a profile and parameters in; the sandbox that the thread starts in and what it hears of its sandbox then out.
 fn sandbox_of(own: &Value, profile: &Value, params: Value, start: &Value) -> (Value, Value) {
@@ -105,7 +105,11 @@ fn a_name_with_a_hundred_thousand_parts_hurts_nobody() {
             params: json!({ "config": config }),
         };
         let settings = Settings::of(&opening, &Map::new());
-        settings.thread_params(&Beginning::Fresh).get("config").cloned()
+        let mut params = settings.thread_params(&Beginning::Fresh);
+        params.get_mut("config").and_then(Value::as_object_mut).map(|config| {
+            config.remove("features");
+            Value::Object(config.clone())
+        })
     };
     for config in
         [json!({ path(200_000): 1, "model": "m" }), json!({ path(60): { path(1): [[[[[1]]]]] }, "model": "m" })]
@@ -180,6 +184,7 @@ fn parameters_become_settings_of_codex() {
             "model_verbosity": "low",
             "mcp_servers": { "a.b": { "command": "x" }, "c": { "url": "http://c" } },
             "tools": { "web_search": false },
+            "features": { "unified_exec_tty": false },
             "project_doc_max_bytes": 0,
             "projects": { "/w": { "trust_level": "trusted" } },
         })
@@ -191,4 +196,68 @@ fn parameters_become_settings_of_codex() {
         bench.reply("turn/start", &json!({ "turn": { "id": turn } }));
         bench.complete(turn, "completed");
     }
+}
+
+/// What a session has been told of asks and of its sandbox, last.
+fn said_last(bench: &Bench, method: &str) -> [Value; 3] {
+    let params = bench.last(method)["params"].clone();
+    [params["approvalPolicy"].clone(), params["approvalsReviewer"].clone(), params["sandboxPolicy"]["type"].clone()]
+}
+
+#[test]
+fn where_rules_decide_codex_asks_a_person_about_everything() {
+    let wanted = [("plan", "read-only"), ("implement", "workspace-write"), ("mine", "workspace-write")];
+    for (mode, sandbox) in wanted.into_iter().chain([("bypass", "danger-full-access"), ("ask", "workspace-write")]) {
+        let own = json!({ "approvals_reviewer": "auto_review", "mcp_servers": { "db": { "command": "db" } } });
+        let params = json!({ "mode": mode, "permission_mode": "bypass", "approval_policy": "never", "approvals_reviewer": "auto_review" });
+        for beginning in [
+            Beginning::Fresh,
+            Beginning::Resume { provider_session_id: "t".into(), wanted: false },
+            Beginning::Fork { provider_session_id: "o".into(), at: None },
+        ] {
+            let method = match beginning {
+                Beginning::Fresh => "thread/start",
+                Beginning::Resume { .. } => "thread/resume",
+                Beginning::Fork { .. } => "thread/fork",
+            };
+            let bench = Bench::open_where(&own, beginning.clone(), params.clone());
+            let given = bench.last(method)["params"].clone();
+            let at_start = if beginning == Beginning::Fresh { "read-only" } else { sandbox };
+            assert_eq!((&given["approvalPolicy"], &given["approvalsReviewer"]), (&json!("untrusted"), &json!("user")));
+            assert_eq!(given["sandbox"], at_start, "{mode} {method}");
+            let config = &given["config"];
+            assert_eq!(
+                (&config["features"]["unified_exec_tty"], &config["web_search"], &config["features"]["view_image"]),
+                (&json!(false), &json!("disabled"), &json!(false))
+            );
+            assert_eq!(config["mcp_servers"]["db"], json!({ "default_tools_approval_mode": "prompt" }));
+        }
+    }
+}
+
+#[test]
+fn a_mode_with_rules_begins_and_ends_at_once() {
+    let own = json!({ "approval_policy": "on-request", "sandbox_mode": "read-only" });
+    let mut bench = Bench::open_where(&own, Beginning::Fresh, json!({ "approvals_reviewer": "auto_review" }));
+    bench.reply("thread/start", &json!({ "thread": { "id": "t" }, "model": "m1", "cwd": "/w" }));
+    let config = bench.last("thread/start")["params"]["config"].clone();
+    assert_eq!(config, json!({ "features": { "unified_exec_tty": false } }), "the rest is as Codex has it");
+    bench.order(&Order::SetMode { mode: "implement".into() });
+    let ruled = ["untrusted", "user", "workspaceWrite"].map(Value::from);
+    assert_eq!(said_last(&bench, "thread/settings/update"), ruled);
+    let settings = [("approval_policy".to_owned(), json!("never"))].into_iter().collect();
+    bench.order(&Order::Configure { settings });
+    bench.prompt("one", "hello");
+    assert_eq!(said_last(&bench, "turn/start"), ruled, "the message says it again, and nothing takes it back");
+    bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
+    bench.complete("u1", "completed");
+    bench.order(&Order::SetMode { mode: "default".into() });
+    let own = ["never", "auto_review", "readOnly"].map(Value::from);
+    assert_eq!(said_last(&bench, "thread/settings/update"), own, "as the session and Codex's own settings say");
+    bench.prompt("two", "hello");
+    assert_eq!(said_last(&bench, "turn/start"), own);
+    bench.reply("turn/start", &json!({ "turn": { "id": "u2" } }));
+    assert!(!bench.wrote.iter().any(|line| line["method"] == "turn/interrupt"));
+    bench.order(&Order::SetMode { mode: "plan".into() });
+    assert_eq!(bench.last("turn/interrupt")["params"]["turnId"], "u2", "this turn would go on without asking");
 }
