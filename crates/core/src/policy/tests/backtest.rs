@@ -40,7 +40,9 @@ fn test(proposed: &str, since: Option<Timestamp>, records: &[Record]) -> crate::
     let new = Arc::new(Policy::shipped().with_user("proposed.toml", proposed).unwrap());
     let mut test = BackTest::new(world(), since);
     test.begin(setting(), old, new);
-    records.iter().for_each(|record| test.take(record));
+    for record in records {
+        test.take(record);
+    }
     test.finish()
 }
 
@@ -130,7 +132,9 @@ fn suggest(records: &[Record]) -> Vec<Suggestion> {
     let mut suggester = Suggester::new(world(), None);
     suggester.begin(setting(), Arc::new(Policy::shipped()));
     suggester.take(&mode(1, "implement"));
-    records.iter().for_each(|record| suggester.take(record));
+    for record in records {
+        suggester.take(record);
+    }
     suggester.finish(3)
 }
 
