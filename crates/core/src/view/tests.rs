@@ -526,5 +526,5 @@ fn what_is_stored_belongs_to_its_version() {
         }
     }
     let hash = crate::blob::BlobId::of(&stored).to_string();
-    assert_eq!((Fold::VERSION, hash.as_str()), (1, "b1b9e81e2386350992bbc202d612ec16dee5f15fe0d1b5deb63f1c1c03815374"));
+    assert_eq!((Fold::VERSION, hash.as_str()), (2, "256487ece45ccadbb1bb0ea034147b66ee06afdd55698324f22a74635c518c56"));
 }
