@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, send, session, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 workbench('a permission is given for an input that was edited', async (daemon, openPage) => {
@@ -30,7 +30,7 @@ workbench('an edited input that is no JSON and a daemon that does not answer are
   await card.getByLabel('Edited input').fill('{ "file_path": "weft.txt" }')
   await allow.click()
   await away.waitFor()
-  assert.equal(await noJson.count(), 0)
+  await none(noJson)
   await page.unroute('**/api/sessions/apart/permissions/*')
   await allow.click()
   await card.waitFor({ state: 'detached' })
@@ -110,7 +110,8 @@ workbench('the inbox holds the asks of all sessions, oldest first, and they are 
   const page = await openPage({ hash: '#/asks' })
   const inbox = page.getByRole('main')
   await eventually('three of them', async () => (await inbox.getByRole('article').count()) === 3)
-  assert.deepEqual(await inbox.getByRole('article').getByRole('link').allInnerTexts(), ['ask-a', 'ask-b', 'ask-c'])
+  const names = () => inbox.getByRole('article').getByRole('link').allInnerTexts()
+  await eventually('the oldest is first', async () => (await names()).join() === 'ask-a,ask-b,ask-c')
   const of = (id) => inbox.getByRole('article').filter({ has: page.getByRole('link', { name: id }) })
   await of('ask-a').getByRole('button', { name: /Allow once/ }).click()
   await of('ask-b').getByRole('button', { name: /Linen/ }).click()
@@ -144,7 +145,7 @@ workbench('somebody who looks elsewhere hears of an ask: in the title, in the ic
   await page.reload()
   await composer(page).waitFor()
   await page.keyboard.press('Control+k')
-  await page.keyboard.type('notify me')
+  await page.getByRole('combobox', { name: 'Search commands' }).fill('notify me')
   await page.keyboard.press('Enter')
   await eventually('it was chosen', () => page.evaluate(() => localStorage['turnloom.notify'] === 'true'))
   await page.evaluate(() => (window.elsewhere = true))
@@ -152,10 +153,11 @@ workbench('somebody who looks elsewhere hears of an ask: in the title, in the ic
   await eventually('the title counts', async () => (await page.title()) === '(1) far · Turnloom')
   await eventually('the notification came', async () => (await page.evaluate(() => window.notified.length)) > 0)
   assert.deepEqual(await page.evaluate(() => window.notified), [['far', 'Run rm -rf build']])
-  assert.match(await page.locator('link[rel=icon]').getAttribute('href'), /^data:image\/svg/)
+  const icon = () => page.locator('link[rel=icon]').getAttribute('href')
+  await eventually('the icon counts', async () => /^data:image\/svg/.test(await icon()))
   await page.getByRole('button', { name: /Allow once/ }).click()
   await eventually('the title is quiet again', async () => (await page.title()) === 'far · Turnloom')
-  assert.equal(await page.locator('link[rel=icon]').getAttribute('href'), '/favicon.svg')
+  await eventually('the icon is quiet again', async () => (await icon()) === '/favicon.svg')
 })
 
 workbench('a plan stays in sight: beside the conversation and as a line in the header', async (daemon, openPage) => {
@@ -233,7 +235,7 @@ workbench('what needs somebody is counted while the archived sessions are shown'
   await page.getByRole('button', { name: 'Archived' }).click()
   const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
   await list.getByRole('link', { name: /shelved/ }).waitFor()
-  assert.equal(await list.getByRole('link', { name: /^cut/ }).count(), 0)
+  await none(list.getByRole('link', { name: /^cut/ }))
   assert.equal(await page.title(), '(1) Turnloom')
   await page.goto(`${daemon.url}/#/asks`)
   await page.getByRole('button', { name: 'Go on' }).click()

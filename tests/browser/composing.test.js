@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, send, session, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 /** The smallest picture there is. */
@@ -30,10 +30,9 @@ workbench('a picture is pasted, a text file is attached, and both arrive', async
   await page.getByText('wrong.bin is neither text nor an image that agents read.').waitFor()
   // What is attached stays with its session.
   await daemon.session('elsewhere')
-  await page.goto(`${daemon.url}/${session('elsewhere')}`)
-  await composer(page).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Remove notes.txt' }).count(), 0)
-  await page.goto(`${daemon.url}/${session('gifts')}`)
+  await visit(daemon, page, 'elsewhere')
+  await none(page.getByRole('button', { name: 'Remove notes.txt' }))
+  await visit(daemon, page, 'gifts')
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
   await send(page, 'look at these')
   await conversation(page).getByRole('article', { name: 'You' }).getByRole('img').waitFor()
@@ -55,7 +54,7 @@ workbench('A7, queue and steer are two modes with two states: what is queued is 
     await waiting(page).getByText(`echo ${word}`).waitFor()
   }
   const order = async () => (await waiting(page).getByRole('listitem').allInnerTexts()).map((text) => /echo \w+/.exec(text)?.[0]).filter(Boolean).join()
-  assert.equal(await order(), 'echo alpha,echo beta,echo gamma')
+  await eventually('they wait in order', async () => (await order()) === 'echo alpha,echo beta,echo gamma')
   await page.getByRole('button', { name: 'Send earlier: echo gamma' }).click()
   await eventually('gamma comes before beta', async () => (await order()) === 'echo alpha,echo gamma,echo beta')
   await page.getByRole('button', { name: 'Remove from the queue: echo beta' }).click()
@@ -106,7 +105,7 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
   const menu = page.getByRole('listbox', { name: 'Commands of the agent' })
   await page.keyboard.type('/re')
   await menu.waitFor()
-  assert.equal(await menu.getByRole('option').count(), 2)
+  await eventually('two are offered', async () => (await menu.getByRole('option').count()) === 2)
   await page.keyboard.press('ArrowDown')
   await menu.getByRole('option', { name: /rewind/, selected: true }).waitFor()
   await page.keyboard.press('Escape')
@@ -120,12 +119,14 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
   await page.keyboard.type('src/loom.rs')
   await page.keyboard.press('Enter')
   await conversation(page).getByText('/review src/loom.rs').first().waitFor()
+  const answer = conversation(page).getByRole('article', { name: 'Agent' }).getByText('/review')
+  await answer.waitFor()
   await daemon.untilIdle('slash')
   // The mock itself has none.
   await page.reload()
-  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('/review').waitFor()
+  await answer.waitFor()
   await composer(page).fill('/re')
-  assert.equal(await menu.count(), 0)
+  await none(menu)
   await composer(page).fill('')
 
   // Before its first message an agent has not said what it understands; the same agent said it elsewhere, and the daemon knows that.
@@ -137,8 +138,7 @@ workbench('the agent’s own commands are offered after a slash, and nothing whe
   })
   await page.evaluate(() => localStorage.clear())
   await page.reload()
-  await page.goto(`${daemon.url}/${session('plain')}`)
-  await page.getByRole('heading', { name: 'plain', exact: true }).waitFor()
+  await visit(daemon, page, 'plain')
   await composer(page).fill('/re')
   await menu.waitFor()
   // In the middle of a word the whole word is meant.
@@ -206,7 +206,7 @@ workbench('words stand in their own direction, and links that lead nowhere from 
   assert.equal(await direction('the loom'), 'ltr')
   assert.equal(await answer.getByRole('link').count(), 0)
   await composer(page).fill('שלום')
-  assert.equal(await composer(page).evaluate((element) => getComputedStyle(element).direction), 'rtl')
+  await eventually('it is written from the right', () => composer(page).evaluate((element) => getComputedStyle(element).direction === 'rtl'))
 
   // Everywhere that words of people and agents stand.
   const [hebrew, latin] = ['שלום עולם', 'words']
@@ -216,7 +216,7 @@ workbench('words stand in their own direction, and links that lead nowhere from 
     ['permission_request', { ask_id: 'p', tool_name: 'Bash', tool_input: { command: 'ls' }, title: 'Run ls', options: [] }],
     ['permission_resolved', { ask_id: 'p', tool_name: 'Bash', allowed: false, reply: 'reject', by: 'ann', reason: hebrew }],
   ]))
-  await page.goto(`${daemon.url}/${session('everywhere')}`)
+  await visit(daemon, page, 'everywhere')
   await answer.getByRole('button', { name: /Thought/ }).click()
   const of = (locator) => locator.evaluate((element) => getComputedStyle(element).direction)
   assert.equal(await of(answer.getByText(`${hebrew} thought`)), 'rtl')
@@ -224,7 +224,7 @@ workbench('words stand in their own direction, and links that lead nowhere from 
   assert.equal(await of(answer.getByText(`${latin} step`)), 'ltr')
   await daemon.session('asks')
   await daemon.say('asks', 'question')
-  await page.goto(`${daemon.url}/${session('asks')}`)
+  await visit(daemon, page, 'asks')
   await page.getByRole('button', { name: /Silk/ }).waitFor()
   assert.equal(await page.getByText('Silk', { exact: true }).getAttribute('dir'), 'auto')
   await page.getByRole('button', { name: 'Do not answer' }).click()
@@ -232,7 +232,7 @@ workbench('words stand in their own direction, and links that lead nowhere from 
   await page.getByRole('button', { name: /^Reject/ }).click()
   const reason = page.getByPlaceholder('Reason for the agent (optional)')
   await reason.fill(hebrew)
-  assert.equal(await of(reason), 'rtl')
+  await eventually('the reason is written from the right', async () => (await of(reason)) === 'rtl')
 })
 
 workbench('a message that could not be sent says why, keeps its words, and is sent once when it is sent again', async (daemon, openPage) => {
@@ -244,7 +244,6 @@ workbench('a message that could not be sent says why, keeps its words, and is se
   await page.getByText('The daemon does not answer.').first().waitFor()
   await page.unroute('**/api/sessions/lost/message')
   await page.getByRole('button', { name: 'Send again' }).click()
-  await daemon.untilIdle('lost')
   await conversation(page).getByRole('article', { name: 'Agent' }).getByText('only once').waitFor()
   assert.equal(await conversation(page).getByRole('article', { name: 'You' }).count(), 1)
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
 
 const said = async (daemon, id) => {
   const { events } = await daemon.call('GET', `/api/sessions/${id}/events?limit=500`)
@@ -72,6 +72,20 @@ workbench('what was sent while the daemon was away is sent when it is back, in o
   assert.equal(await conversation(page).getByRole('article', { name: 'You' }).count(), 2)
 })
 
+workbench('what is sent to a session that could not be opened yet is shown, kept and sent', async (daemon, openPage) => {
+  for (const id of ['here', 'unseen']) await daemon.session(id)
+  const page = await openPage({ hash: session('here') })
+  await page.getByRole('navigation', { name: 'Sessions', exact: true }).getByRole('link', { name: 'unseen' }).waitFor()
+  await daemon.kill()
+  await visit(daemon, page, 'unseen')
+  await send(page, 'echo to nobody yet')
+  await conversation(page).getByRole('article', { name: 'You' }).getByText('echo to nobody yet').waitFor()
+  await page.getByRole('button', { name: 'Send again' }).waitFor()
+  await daemon.again()
+  await conversation(page).getByRole('article', { name: 'Agent' }).getByText('to nobody yet').waitFor()
+  assert.deepEqual((await said(daemon, 'unseen')).map(({ content }) => content[0].text), ['echo to nobody yet'])
+})
+
 workbench('what is taken back comes back whole, and is not sent behind a personâ€™s back', async (daemon, openPage) => {
   await daemon.session('back')
   const page = await openPage({ hash: session('back') })
@@ -87,7 +101,7 @@ workbench('what is taken back comes back whole, and is not sent behind a personâ
   await page.reload()
   await holds(page, 'not yet\n\nsomething newer')
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Send again' }).count(), 0)
+  await none(page.getByRole('button', { name: 'Send again' }))
   assert.deepEqual(await said(daemon, 'back'), [])
 })
 
@@ -104,7 +118,7 @@ workbench('a draft and its attachments survive a reload; two windows keep a draf
     await page.reload()
     await holds(page, `from the ${side}`)
     await page.getByRole('button', { name: `Remove ${side}.txt` }).waitFor()
-    assert.equal(await page.getByRole('button', { name: `Remove ${other}.txt` }).count(), 0)
+    await none(page.getByRole('button', { name: `Remove ${other}.txt` }))
   }
   await right.close()
   const third = await another(left, url)
@@ -119,6 +133,58 @@ workbench('a draft and its attachments survive a reload; two windows keep a draf
   await composer(left).waitFor()
   await conversation(left).getByText('done').first().waitFor()
   await holds(left, '')
+})
+
+/** Whatever others say to this window, it has no time for it; as one has that its browser has put to sleep. */
+const keepBusy = (page) =>
+  page.evaluate(() => {
+    const end = performance.now() + 5_000
+    setTimeout(() => {
+      while (performance.now() < end);
+    })
+  })
+
+workbench('a window that does not answer keeps its draft, and one that was duplicated goes on by itself', async (daemon, openPage) => {
+  await daemon.session('asleep')
+  const left = await openPage({ hash: session('asleep') })
+  await composer(left).fill('from the left')
+  await keepBusy(left)
+  const right = await another(left, `${daemon.url}/${session('asleep')}`)
+  await isShown(right, 'asleep')
+  await composer(right).fill('from the right')
+  await holds(left, 'from the left')
+  for (const [page, side] of [[left, 'left'], [right, 'right']]) {
+    await page.reload()
+    await holds(page, `from the ${side}`)
+  }
+  // A window that opens another gives it all that it remembers.
+  const [copy] = await Promise.all([left.waitForEvent('popup'), left.evaluate(() => void window.open(location.href))])
+  await holds(copy, 'from the left')
+  const ids = (page) => page.evaluate(() => sessionStorage['turnloom.draft.asleep'])
+  await eventually('they are two', async () => (await ids(copy)) !== (await ids(left)))
+  await composer(copy).fill('from the copy')
+  for (const [page, side] of [[left, 'left'], [copy, 'copy'], [right, 'right']]) {
+    await page.reload()
+    await holds(page, `from the ${side}`)
+  }
+})
+
+workbench('where the browser has no locks, windows ask each other whose a draft is', async (daemon, openPage) => {
+  await daemon.session('unlocked')
+  const first = await openPage()
+  await first.context().addInitScript(() => delete Navigator.prototype.locks)
+  const url = `${daemon.url}/${session('unlocked')}`
+  const [left, right] = [await another(first, url), await another(first, url)]
+  assert.equal(await left.evaluate(() => 'locks' in navigator), false)
+  await composer(left).fill('from the left')
+  await composer(right).fill('from the right')
+  for (const [page, side] of [[left, 'left'], [right, 'right']]) {
+    await page.reload()
+    await holds(page, `from the ${side}`)
+  }
+  await right.close()
+  await holds(await another(first, url), 'from the right')
+  await holds(left, 'from the left')
 })
 
 workbench('looking at what was sent before costs no draft', async (daemon, openPage) => {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
-import { Daemon, close, open } from './support.js'
+import { Daemon, close, eventually, isShown, open } from './support.js'
 
-export { composer, conversation, eventually, send, showView, toTop } from './support.js'
+export { composer, conversation, eventually, isShown, send, showView, toTop } from './support.js'
 
 after(close)
 
@@ -33,3 +33,12 @@ export function workbench(name, body) {
 }
 
 export const session = (id) => `#/s/${id}`
+
+/** Goes to another session, and waits until the page is there. */
+export async function visit(daemon, page, id, title = id) {
+  await page.goto(`${daemon.url}/${session(id)}`)
+  await isShown(page, title)
+}
+
+/** Waits until there is nothing of it in the page. */
+export const none = (locator) => eventually(`there is no ${locator}`, async () => (await locator.count()) === 0)

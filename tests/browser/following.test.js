@@ -62,13 +62,14 @@ workbench('a movement that nobody made does not end following', async (daemon, o
   const page = await openPage({ hash: session('shifts') })
   await conversation(page).getByText('Paragraph 59 of answer 3').waitFor()
   await rest(page)
-  await daemon.say('shifts', 'prose 200 50 50')
+  await daemon.say('shifts', 'prose 10000 50 50')
   await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
   for (let n = 0; n < 5; n++) {
     await shift(page, 700)
     await atEnd(page, 'it is back at the end')
     assert.equal(await newest(page).count(), 0)
   }
+  await daemon.call('POST', '/api/sessions/shifts/stop', {})
   await daemon.untilIdle('shifts')
   await atEnd(page, 'the end is in sight')
 })
@@ -105,10 +106,22 @@ for (const [what, leave] of LEAVING) {
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
     await leave(page)
     await newest(page).waitFor()
-    // What is in sight; what is far away has a height that the browser still guesses.
+    // What is in sight; what is far away has a height that the browser still guesses. It is looked at once it has come to rest.
     const place = await conversation(page).evaluateHandle((log) => {
       const { left, top, width, height } = log.getBoundingClientRect()
-      return document.elementFromPoint(left + width / 2, top + height / 2)
+      const middle = () => document.elementFromPoint(left + width / 2, top + height / 2)
+      return new Promise((resolve) => {
+        let [last, at, still] = [null, 0, 0]
+        const look = () => {
+          const now = middle()
+          const y = now.getBoundingClientRect().top
+          still = now === last && Math.abs(y - at) < 1 ? still + 1 : 0
+          ;[last, at] = [now, y]
+          if (still > 10) resolve(now)
+          else requestAnimationFrame(look)
+        }
+        look()
+      })
     })
     const before = await place.evaluate((element) => element.getBoundingClientRect().top)
     const length = () => conversation(page).getByRole('article').last().evaluate((article) => article.textContent.length)
@@ -160,7 +173,7 @@ workbench('Show leads to an ask further up and stays there, whatever comes in at
   await rest(page)
   const card = page.locator('.ask')
   const isSeen = () => card.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().bottom <= innerHeight)
-  assert.equal(await isSeen(), false)
+  await eventually('it is further up', async () => !(await isSeen()))
   await page.getByRole('button', { name: 'Show', exact: true }).click()
   await eventually('it is seen', isSeen)
   for (let n = 0; n < 3; n++) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, showView, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, send, session, showView, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const queue = (page) => page.getByRole('list', { name: 'Messages that wait' })
@@ -23,7 +23,7 @@ workbench('a stop holds what waits, a message that is sent comes first, and Cont
   assert.doesNotMatch(await conversation(page).innerText(), /stopped by web|turnloom/i)
   await send(page, 'echo now')
   await eventually('it was answered', async () => (await daemon.content('stop')) === 'now')
-  assert.equal(await queue(page).getByRole('listitem').count(), 2)
+  await eventually('the others wait', async () => (await queue(page).getByRole('listitem').count()) === 2)
   await page.reload()
   await page.getByRole('button', { name: 'Continue' }).click()
   await daemon.untilIdle('stop')
@@ -40,7 +40,7 @@ workbench('a message that waits is edited in its place, in any page', async (dae
   const page = await openPage({ hash: session('edit') })
   await queue(page).getByRole('button', { name: 'Edit: echo first' }).click()
   const field = page.getByLabel('Edit the message')
-  assert.equal(await field.inputValue(), words)
+  await eventually('all its words are there', async () => (await field.inputValue()) === words)
   await field.fill('echo other')
   await page.getByRole('button', { name: 'Save' }).click()
   await queue(page).getByText('echo other').waitFor()
@@ -52,11 +52,11 @@ workbench('a message that waits is edited in its place, in any page', async (dae
   await daemon.session('other')
   await queue(page).getByRole('button', { name: 'Edit: echo second' }).click()
   await field.fill('echo half')
-  await page.goto(`${daemon.url}/${session('other')}`)
+  await visit(daemon, page, 'other')
   await conversation(page).getByText('Nothing has been said yet.').waitFor()
   await page.goBack()
   await queue(page).waitFor()
-  assert.equal(await field.inputValue(), 'echo half')
+  await eventually('what was half written is there', async () => (await field.inputValue()) === 'echo half')
   await page.keyboard.press('Escape')
   await field.waitFor({ state: 'detached' })
   // Escape leaves the words as they are, and stops nothing.
@@ -148,8 +148,10 @@ workbench('the files panel shows what is different over the whole session, and w
   await panel.getByText('1 file changed in this session').waitFor()
   await panel.getByText('+2').waitFor()
   const name = panel.getByText('weaving_the_border.rs')
-  const [seen, box] = [await name.boundingBox(), await panel.boundingBox()]
-  assert.ok(seen.x + seen.width <= box.x + box.width, 'the name is not cut off')
+  await eventually('the name is not cut off', async () => {
+    const [seen, box] = [await name.boundingBox(), await panel.boundingBox()]
+    return seen.x + seen.width <= box.x + box.width
+  })
   assert.ok(!(await panel.innerText()).includes('/home/user/loom'), 'from the folder')
   await panel.getByRole('button', { expanded: false }).filter({ hasText: 'weaving_the_border.rs' }).click()
   const lines = panel.getByRole('group', { name: /Diff of/ })
@@ -181,7 +183,7 @@ workbench('there is a way out of every corner', async (daemon, openPage) => {
   await page.goto(`${daemon.url}/#/s/nobody`)
   await page.getByRole('heading', { name: 'There is no such session' }).waitFor()
   await page.getByRole('link', { name: 'All sessions' }).waitFor()
-  assert.equal(await composer(page).count(), 0)
+  await none(composer(page))
   // Nor one whose address was typed wrongly.
   await page.goto(`${daemon.url}/#/s/%`)
   await page.reload()
@@ -220,6 +222,24 @@ workbench('a stop while a tool runs is told once', async (daemon, openPage) => {
   const words = await turn.innerText()
   assert.equal(words.match(/stopped by/gi).length, 1, words)
   assert.doesNotMatch(words, /by web|turnloom|the turn ended/i)
+})
+
+workbench('a stop that does not reach the daemon is told, and can be tried again', async (daemon, openPage) => {
+  await daemon.session('unheard')
+  const page = await openPage({ hash: session('unheard') })
+  await composer(page).waitFor()
+  await send(page, 'hang')
+  await conversation(page).getByText('Waiting.').waitFor()
+  await page.route('**/api/sessions/unheard/stop', (route) => route.abort())
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  const told = page.getByRole('alert').getByText('It was not stopped and runs on. The daemon does not answer.')
+  await told.waitFor()
+  assert.notEqual((await daemon.show('unheard')).turn, undefined)
+  await page.unroute('**/api/sessions/unheard/stop')
+  await page.getByRole('button', { name: 'Stop again' }).press('Enter')
+  await conversation(page).getByText('Stopped by you').waitFor()
+  await none(told)
+  await eventually('the focus is where one goes on', () => composer(page).evaluate((box) => box === document.activeElement))
 })
 
 workbench('a retry says why, which attempt, and when', async (daemon, openPage) => {

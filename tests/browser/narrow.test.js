@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const LONG = 'Averylongtitlewithoutanyspaceinit'.repeat(12)
@@ -40,6 +40,12 @@ const outside = (page) =>
     return found
   })
 
+/** Nothing does, once what opens has opened. */
+async function allIsInside(page, where) {
+  let found
+  await eventually(`nothing sticks out: ${where}`, async () => (found = await outside(page)).length === 0).catch(() => assert.deepEqual(found, [], where))
+}
+
 const box = (locator) => locator.boundingBox()
 const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 
@@ -49,7 +55,7 @@ workbench('on the narrowest phone long titles widen nothing, and everything can 
   await daemon.say('other', 'permission')
   const page = await openPage({ hash: session('long'), ...PHONE })
   await composer(page).waitFor()
-  const holds = async (where) => assert.deepEqual(await outside(page), [], where)
+  const holds = (where) => allIsInside(page, where)
   await holds('a session')
   await send(page, 'hang')
   await page.getByRole('radio', { name: 'Steer' }).waitFor()
@@ -57,13 +63,13 @@ workbench('on the narrowest phone long titles widen nothing, and everything can 
   await page.getByLabel('Messages that wait').waitFor()
   await holds('a running session')
   await page.getByRole('button', { name: 'Stop', exact: true }).tap()
-  await page.goto(`${daemon.url}/${session('other')}`)
+  await visit(daemon, page, 'other', `Other ${LONG}`)
   await page.getByRole('button', { name: /Allow once/ }).waitFor()
   await holds('an ask, with a second tab')
   await page.getByRole('button', { name: /^Panel/ }).tap()
   await page.getByRole('tab', { name: 'Inspector' }).tap()
   await holds('the panel')
-  assert.ok(await page.getByRole('link', { name: /Needs you/ }).isVisible(), 'the bar stays in reach')
+  await page.getByRole('link', { name: /Needs you/ }).waitFor()
   await page.getByRole('button', { name: 'Close the panel' }).tap()
   await page.getByRole('button', { name: /Mock agent/ }).tap()
   await page.getByLabel('Model', { exact: true }).waitFor()
@@ -83,7 +89,7 @@ workbench('on the narrowest phone all that an agent does and asks can be read an
   await daemon.session('demo')
   const page = await openPage({ hash: session('demo'), ...PHONE })
   await composer(page).waitFor()
-  const holds = async (where) => assert.deepEqual(await outside(page), [], where)
+  const holds = (where) => allIsInside(page, where)
   await send(page, 'demo')
   await page.getByRole('button', { name: /Allow once/ }).waitFor()
   await holds('a permission')
@@ -110,7 +116,7 @@ workbench('on the narrowest phone whatever opens above the page can be reached',
   await daemon.session('long', { title: LONG })
   for (let n = 0; n < 14; n++) await daemon.session(`more-${n}`)
   const page = await openPage({ hash: '#/sessions', ...PHONE })
-  const holds = async (where) => assert.deepEqual(await outside(page), [], where)
+  const holds = (where) => allIsInside(page, where)
   const rows = page.getByRole('button', { name: /^More for/ })
   await eventually('all are listed', async () => (await rows.count()) === 16)
   for (const [where, row] of [['the first', rows.first()], ['the last', rows.last()]]) {
@@ -133,7 +139,7 @@ workbench('on the narrowest phone whatever opens above the page can be reached',
   await holds('the help')
   await page.keyboard.press('Escape')
 
-  await page.goto(`${daemon.url}/${session('more-1')}`)
+  await visit(daemon, page, 'more-1')
   await composer(page).waitFor()
   await send(page, 'background forever')
   await page.getByRole('button', { name: '1 task in the background' }).tap()
@@ -145,7 +151,7 @@ workbench('on the narrowest phone whatever opens above the page can be reached',
     update('overlay', 'Note', { title: LONG, text: 'Above.\n\n'.repeat(60), actions: [{ action: 'go', label: 'Go' }] }),
     update('canvas', 'DataTable', { title: 'Cloth', columns: Array.from({ length: 12 }, (_, at) => `thread ${at}`), rows: [Array(12).fill('warp')] }),
   ]))
-  await page.goto(`${daemon.url}/${session('above')}`)
+  await visit(daemon, page, 'above')
   const overlay = page.getByRole('dialog', { name: LONG })
   await overlay.waitFor()
   await holds('a component above the page')
@@ -157,7 +163,7 @@ workbench('on the narrowest phone whatever opens above the page can be reached',
   await page.getByRole('cell', { name: 'warp' }).first().waitFor()
   await holds('the canvas')
 
-  await page.goto(`${daemon.url}/${session('more-2')}`)
+  await visit(daemon, page, 'more-2')
   await composer(page).waitFor()
   await send(page, 'image')
   await conversation(page).getByRole('button', { name: /^Enlarge/ }).tap()
@@ -184,7 +190,7 @@ for (const [what, viewport] of [['a keyboard below it', { width: 360, height: 30
     await page.getByRole('button', { name: /Mock agent/ }).click()
     await page.getByLabel('Model', { exact: true }).fill('loom-2')
     await page.getByLabel('Setting 6').waitFor()
-    assert.deepEqual(await outside(page), [])
+    await allIsInside(page, 'the settings')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByRole('button', { name: /loom-2/ }).waitFor()
   })
@@ -195,12 +201,12 @@ workbench('a phone has one title bar, with the open sessions to choose from', as
   await daemon.session('right', { title: 'Right hand' })
   const page = await openPage({ hash: session('left'), ...PHONE })
   await composer(page).waitFor()
-  await page.goto(`${daemon.url}/${session('right')}`)
+  await visit(daemon, page, 'right', 'Right hand')
   const choice = page.getByRole('combobox', { name: 'Open sessions' })
   await choice.waitFor()
   await eventually('the conversation begins under one bar', async () => (await box(conversation(page)))?.y <= 56)
-  assert.equal(await page.getByRole('heading', { name: 'Right hand' }).count(), 0, 'the title is there once')
-  assert.ok((await box(choice)).y + (await box(choice)).height <= 56)
+  await none(page.getByRole('heading', { name: 'Right hand' }))
+  await eventually('it is in that bar', async () => (await box(choice)).y + (await box(choice)).height <= 56)
 })
 
 workbench('a phone opens a session, not the panel that was open before', async (daemon, openPage) => {
@@ -210,7 +216,7 @@ workbench('a phone opens a session, not the panel that was open before', async (
   await page.getByRole('complementary', { name: 'Panel' }).waitFor()
   await page.reload()
   await composer(page).waitFor()
-  assert.equal(await page.getByRole('complementary', { name: 'Panel' }).count(), 0)
+  await none(page.getByRole('complementary', { name: 'Panel' }))
   await page.getByRole('button', { name: 'Panel', exact: true }).tap()
   await page.keyboard.press('Escape')
   await page.getByRole('complementary', { name: 'Panel' }).waitFor({ state: 'detached' })
@@ -225,11 +231,11 @@ for (const width of [768, 1024]) {
     for (const tab of ['Plan', 'Files', 'Inspector']) {
       if (tab === 'Plan') await page.getByRole('button', { name: 'Panel', exact: true }).click()
       await page.getByRole('tab', { name: tab }).click()
-      const panel = await box(page.getByRole('complementary', { name: 'Panel' }))
+      const panel = page.getByRole('complementary', { name: 'Panel' })
       for (const [name, thing] of [['the composer', composer(page)], ['the ask', page.locator('.ask')], ['Send', page.getByRole('button', { name: /^(Send|Queue)$/ }).last()]])
-        assert.ok(!overlap(await box(thing), panel), `${tab} covers ${name}`)
-      assert.ok((await box(page.locator('.ask'))).width > 280, `${tab} leaves too little for the ask`)
-      assert.deepEqual(await outside(page), [])
+        await eventually(`${tab} does not cover ${name}`, async () => !overlap(await box(thing), await box(panel)))
+      await eventually(`${tab} leaves room for the ask`, async () => (await box(page.locator('.ask'))).width > 280)
+      await allIsInside(page, tab)
     }
     await page.locator('.ask').getByRole('button', { name: /Allow once/ }).click()
     await conversation(page).getByText('Done, with your permission.').waitFor()
@@ -242,15 +248,14 @@ for (const [what, viewport] of [['1280 × 800', { width: 640, height: 400 }], ['
     await daemon.session('second')
     const page = await openPage({ hash: session('second'), viewport, deviceScaleFactor: 2 })
     await composer(page).waitFor()
-    await page.goto(`${daemon.url}/${session('zoom')}`)
+    await visit(daemon, page, 'zoom')
     await composer(page).waitFor()
     await send(page, 'hang')
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
-    const { height } = await box(conversation(page))
-    assert.ok(height > viewport.height / 2, `${height} of ${viewport.height} px`)
-    assert.deepEqual(await outside(page), [])
+    await eventually('it has more than half of the height', async () => (await box(conversation(page))).height > viewport.height / 2)
+    await allIsInside(page, what)
     // With a phone's keyboard or a large zoom: all of it is still there.
-    for (const name of ['Stop', 'Queue', 'Attach files']) assert.ok(await page.getByRole('button', { name, exact: true }).isVisible(), name)
+    for (const name of ['Stop', 'Queue', 'Attach files']) await page.getByRole('button', { name, exact: true }).waitFor()
   })
 }
 
@@ -284,13 +289,50 @@ workbench('after a restart with much in the queue, a small window still has a co
   await page.getByText('12 messages wait for you.').waitFor()
   const note = page.getByRole('region', { name: 'It waited for you when it was cut off' })
   await note.waitFor()
-  const { height } = await box(conversation(page))
-  assert.ok(height > 120, `${height} of ${viewport.height} px`)
-  const field = await box(composer(page))
-  assert.ok(field.y + field.height <= viewport.height, 'the composer is in sight')
+  await eventually('there is room for the conversation', async () => (await box(conversation(page))).height > 120)
+  await eventually('the composer is in sight', async () => {
+    const field = await box(composer(page))
+    return field.y + field.height <= viewport.height
+  })
   await page.getByRole('button', { name: 'Go on' }).scrollIntoViewIfNeeded()
   await page.getByRole('button', { name: 'Remove from the queue: echo 11' }).click()
   await page.getByText('11 messages wait for you.').waitFor()
   await page.getByRole('button', { name: 'Go on' }).click()
   await note.waitFor({ state: 'detached' })
+})
+
+workbench('a form is as high as what stands in it, and a page scrolls at its edge', async (daemon, openPage) => {
+  await daemon.session('asks')
+  await daemon.say('asks', 'plan approval')
+  const page = await openPage({ hash: '#/new', viewport: { width: 1440, height: 500 } })
+  for (const name of ['Folder', 'Model', 'Title']) {
+    const field = page.locator('label', { has: page.getByLabel(name, { exact: true }) })
+    await eventually(`${name} has no empty room`, async () => (await box(field)).height < 80)
+  }
+  await page.goto(`${daemon.url}/#/asks`)
+  await page.getByRole('article').waitFor()
+  await eventually('it scrolls at the edge', () =>
+    page.getByRole('main').evaluate((main) => main.scrollHeight > main.clientHeight && main.getBoundingClientRect().right === innerWidth),
+  )
+  assert.ok((await box(page.getByRole('article'))).width < 800, 'what is read is not too wide')
+})
+
+workbench('in a low bar nothing is cut off', async (daemon, openPage) => {
+  await daemon.session('low', { title: 'Typography, jumping quickly', model: 'mock-1', mode: 'plan' })
+  await daemon.session('second')
+  for (const tabs of [1, 2]) {
+    const page = await openPage({ hash: session('low'), viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
+    await isShown(page, 'Typography, jumping quickly')
+    if (tabs === 2) {
+      await visit(daemon, page, 'second')
+      await visit(daemon, page, 'low', 'Typography, jumping quickly')
+    }
+    const facts = page.getByRole('button', { name: /Mock agent/ })
+    await facts.waitFor()
+    await eventually('the words are inside the bar', async () => {
+      const [bar, words] = [await box(page.getByRole('main').locator('header').first()), await box(facts)]
+      return words.y + words.height <= bar.y + bar.height - 2
+    })
+    await allIsInside(page, `with ${tabs}`)
+  }
 })

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, toTop, workbench } from './fixture.js'
+import { composer, conversation, eventually, none, send, session, toTop, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const agentSays = (page) => conversation(page).getByRole('article', { name: 'Agent' })
@@ -75,7 +75,7 @@ workbench('A4, final reconciliation: a final text does not repeat what was strea
   await send(page, 'retract')
   await agentSays(page).getByText('I said it differently in the end.').waitFor()
   await daemon.untilIdle('final')
-  assert.equal(await agentSays(page).getByText('what I was going to').count(), 0)
+  await none(agentSays(page).getByText('what I was going to'))
 })
 
 workbench('A5, tool call: start, progress and result are one row; a failure says so and keeps its output', async (daemon, openPage) => {
@@ -85,6 +85,7 @@ workbench('A5, tool call: start, progress and result are one row; a failure says
   await send(page, 'tool')
   await agentSays(page).getByText('Three tools worked').waitFor()
   const ran = agentSays(page).getByRole('button', { name: /Run cargo test/ })
+  await ran.waitFor()
   assert.equal(await ran.count(), 1)
   await ran.click()
   await agentSays(page).getByText('3 passed, 0 failed').last().waitFor()
@@ -144,7 +145,7 @@ workbench('A12, task and multi-agent state: a sub-agent is a card of its own, ba
   await daemon.say('calm', 'permission')
   const list = page.getByRole('navigation', { name: 'Sessions', exact: true })
   await list.getByRole('region', { name: 'Needs you' }).getByText('calm').waitFor()
-  assert.equal(await list.getByRole('region').first().getAttribute('aria-label'), 'Needs you')
+  await eventually('it is first', async () => (await list.getByRole('region').first().getAttribute('aria-label')) === 'Needs you')
 })
 
 workbench('A20, context and compaction: the boundary is shown with its numbers, and nothing is said again as an answer', async (daemon, openPage) => {
@@ -158,17 +159,19 @@ workbench('A20, context and compaction: the boundary is shown with its numbers, 
   await daemon.untilIdle('compact')
   await page.reload()
   await agentSays(page).getByText(/91.*k.*8\.2/).waitFor()
-  assert.equal(await agentSays(page).getByText('something to remember').count(), 1)
+  await eventually('it is said once', async () => (await agentSays(page).getByText('something to remember').count()) === 1)
 })
 
 workbench('A21, diagnostics and metrics: what took how long is in the inspector and in the metrics, and not in the conversation', async (daemon, openPage) => {
   await daemon.session('measured')
   const page = await openPage({ hash: session('measured') })
-  await composer(page).waitFor()
-  await send(page, 'prose 100 100 100')
-  await daemon.untilIdle('measured')
   await page.keyboard.press('Control+.')
   const panel = page.getByRole('tabpanel')
+  // A page that is not live yet would get the whole turn in one piece, without its steps.
+  const live = panel.locator('dt', { hasText: 'Open session to live' }).locator('xpath=following-sibling::dd[1]')
+  await eventually('it is live', async () => /\d/.test(await live.innerText()))
+  await send(page, 'prose 100 100 100')
+  await daemon.untilIdle('measured')
   for (const step of ['Send to accepted', 'Accepted to first event', 'Text to paint', 'Age of the oldest']) {
     const value = panel.locator('dt', { hasText: step }).locator('xpath=following-sibling::dd[1]')
     await eventually(step, async () => /\d/.test(await value.innerText()))

@@ -1,6 +1,6 @@
 // The pictures of the documentation: `npm run screenshots`, with TURNLOOM_PROGRAM set. Looked at before they are committed.
 
-import { Daemon, close, conversation, open, send, toTop } from './support.js'
+import { Daemon, close, conversation, isShown, open, send, toTop } from './support.js'
 
 const FOLDER = new URL('../../docs/images/', import.meta.url).pathname
 
@@ -14,7 +14,7 @@ try {
       const { page, context } = await open(daemon, { hash: '#/s/try-me', viewport, colorScheme, isMobile: size === 'phone', hasTouch: size === 'phone' })
       await conversation(page).getByText('I am the mock agent').waitFor()
       await page.goto(`${daemon.url}/#/s/${id}`)
-      await page.getByRole('heading', { name: 'Weave the pattern' }).waitFor()
+      await isShown(page, 'Weave the pattern')
       await send(page, 'demo')
       await page.getByRole('button', { name: /Allow once/ }).waitFor()
       await page.waitForTimeout(500) // a picture is taken when motion has ended

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
 
 const strip = (page) => page.getByRole('navigation', { name: 'Open sessions' })
 const names = (page) => strip(page).getByRole('link').allInnerTexts()
@@ -12,20 +12,20 @@ workbench('sessions stay open in tabs, over a reload, and close by mouse and by 
   const page = await openPage({ hash: session('one') })
   for (const id of ['one', 'two', 'three']) {
     await page.getByRole('navigation', { name: 'Sessions', exact: true }).getByRole('link', { name: id }).click()
-    await composer(page).waitFor()
+    await isShown(page, id)
   }
   await eventually('three tabs', async () => (await names(page)).join() === 'one,two,three')
   await page.reload()
   await eventually('three tabs again', async () => (await names(page)).join() === 'one,two,three')
   await page.keyboard.press('Alt+1')
-  await page.waitForURL(/#\/s\/one$/)
+  await isShown(page, 'one')
   await strip(page).getByRole('link', { name: 'two' }).click({ button: 'middle' })
   await eventually('two is closed', async () => (await names(page)).join() === 'one,three')
   assert.match(page.url(), /#\/s\/one$/)
   await page.keyboard.press('Alt+w')
   await page.waitForURL(/#\/s\/three$/)
   // One session alone needs no strip.
-  assert.equal(await strip(page).count(), 0)
+  await none(strip(page))
 })
 
 workbench('a tab that is not seen has no connection, says what happens, and goes on from where it was', async (daemon, openPage) => {
@@ -51,10 +51,18 @@ workbench('a tab that is not seen has no connection, says what happens, and goes
   await strip(page).getByRole('link', { name: /asks you.*there/ }).waitFor()
 
   streams.length = 0
+  let answer
+  const held = new Promise((resolve) => (answer = resolve))
+  await page.route('**/api/sessions/there/view/stream*', async (route) => {
+    await held
+    await route.continue()
+  })
   await strip(page).getByRole('link', { name: /there/ }).click()
   // What was known is there before the daemon has said anything.
-  assert.ok(await conversation(page).getByText('before I left').first().isVisible())
-  assert.equal(await composer(page).inputValue(), 'a draft')
+  await conversation(page).getByText('before I left').first().waitFor()
+  await eventually('the draft is there', async () => (await composer(page).inputValue()) === 'a draft')
+  assert.equal(await page.getByRole('button', { name: /Allow once/ }).count(), 0)
+  answer()
   await page.getByRole('button', { name: /Allow once/ }).waitFor()
   assert.equal(streams[0].searchParams.get('after'), String(left.head))
 })
@@ -64,13 +72,13 @@ workbench('on a phone the tabs are a list of choices', async (daemon, openPage) 
   await daemon.session('right')
   const page = await openPage({ hash: session('left'), viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
   await composer(page).waitFor()
-  await page.goto(`${daemon.url}/${session('right')}`)
+  await visit(daemon, page, 'right')
   const choice = page.getByRole('combobox', { name: 'Open sessions' })
   await choice.waitFor()
   await choice.selectOption('left')
-  await page.waitForURL(/#\/s\/left$/)
+  await isShown(page, 'left')
   await page.getByRole('button', { name: "Close this session's tab" }).click()
-  await page.waitForURL(/#\/s\/right$/)
+  await isShown(page, 'right')
 })
 
 workbench('model, mode and settings of a session are changed where they are shown', async (daemon, openPage) => {
@@ -86,7 +94,7 @@ workbench('model, mode and settings of a session are changed where they are show
 
   await page.getByRole('button', { name: 'Mock agent · mock-2 · plan' }).click()
   const pace = page.getByLabel('Pace ms')
-  assert.equal(await pace.inputValue(), '3')
+  await eventually('it is three', async () => (await pace.inputValue()) === '3')
   await pace.fill('slowly')
   await page.keyboard.press('Enter')
   await page.getByText('must be a whole number').waitFor()
@@ -117,7 +125,7 @@ workbench('an archived session is brought back and resumed, or deleted for good 
 
   await page.getByRole('button', { name: 'More for back' }).click()
   await page.getByRole('menuitem', { name: 'Unarchive and resume' }).click()
-  await page.waitForURL(/#\/s\/back$/)
+  await isShown(page, 'back')
   await composer(page).waitFor()
   await send(page, 'echo twice')
   await conversation(page).getByText('twice').last().waitFor()
@@ -135,7 +143,7 @@ workbench('the list goes on beyond its first page, and the search finds what is 
   await page.getByRole('searchbox', { name: 'Search sessions' }).fill('')
   await list.getByRole('button', { name: 'Show older sessions' }).click()
   await list.getByText('number-001').waitFor()
-  assert.equal(await list.getByRole('button', { name: 'Show older sessions' }).count(), 0)
+  await none(list.getByRole('button', { name: 'Show older sessions' }))
 })
 
 workbench('the palette goes to sessions and does things, by keyboard', async (daemon, openPage) => {
@@ -144,13 +152,16 @@ workbench('the palette goes to sessions and does things, by keyboard', async (da
   const page = await openPage({ hash: session('loom') })
   await composer(page).waitFor()
   const palette = page.getByRole('dialog', { name: 'Command palette' })
+  const search = palette.getByRole('combobox')
   await page.keyboard.press('Control+k')
+  await eventually('the search has the focus', () => search.evaluate((element) => element === document.activeElement))
   await page.keyboard.type('spindle')
   await palette.getByRole('option', { name: /spindle/ }).waitFor()
   await page.keyboard.press('Enter')
-  await page.waitForURL(/#\/s\/spindle$/)
+  await isShown(page, 'spindle')
+  await palette.waitFor({ state: 'detached' })
   await page.keyboard.press('Control+k')
-  await page.keyboard.type('inspector')
+  await search.fill('inspector')
   await page.keyboard.press('Enter')
   await page.getByRole('tab', { name: 'Inspector', selected: true }).waitFor()
   await page.keyboard.press('Control+k')
@@ -171,16 +182,16 @@ workbench('fork makes a session that goes on from there, rollback takes turns ba
   await answer('first').getByRole('button', { name: /Fork here/ }).click()
   await page.waitForURL((url) => url.hash.startsWith('#/s/') && url.hash !== '#/s/trunk')
   await conversation(page).getByText('Forked from trunk').waitFor()
-  assert.equal(await conversation(page).getByText('second').count(), 0)
+  await none(conversation(page).getByText('second'))
   await send(page, 'echo a branch')
   await conversation(page).getByText('a branch').last().waitFor()
 
-  await page.goto(`${daemon.url}/${session('trunk')}`)
+  await visit(daemon, page, 'trunk')
   await answer('first').hover()
   await answer('first').getByRole('button', { name: /Roll back to here/ }).click()
   await answer('first').getByRole('button', { name: 'Take back 2 turns' }).click()
   await answer('third').waitFor({ state: 'detached' })
-  assert.equal(await answer('second').count(), 0)
+  await none(answer('second'))
   assert.equal(await answer('first').count(), 1)
 })
 

@@ -4,12 +4,11 @@ import { rm } from 'node:fs/promises'
 
 import { chromium } from 'playwright-core'
 
-import { Daemon as RealDaemon, eventually } from '../support/daemon.js'
+import { Daemon as RealDaemon, PATIENCE, eventually } from '../support/daemon.js'
 
 export { eventually }
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const PATIENCE = 30_000
 
 /** A daemon as a person starts it, and sessions that are worth looking at. */
 export class Daemon extends RealDaemon {
@@ -101,6 +100,7 @@ let browser
 export async function launch() {
   browser ??= await chromium.launch({
     executablePath: CHROMIUM,
+    timeout: PATIENCE,
     // People have scrollbars.
     ignoreDefaultArgs: ['--hide-scrollbars'],
     args: [
@@ -122,8 +122,8 @@ export async function close() {
 export async function open(daemon, { hash = '', sse = false, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options })
   if (sse) await context.addInitScript(() => ['SharedWorker', 'WebSocket'].forEach((name) => delete globalThis[name]))
+  context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE)
   const wrong = []
   const elsewhere = []
   page.on('pageerror', (error) => wrong.push(String(error)))
@@ -152,6 +152,15 @@ export async function showView(page, id, view) {
 
 export const conversation = (page) => page.getByRole('log', { name: 'Conversation' })
 export const composer = (page) => page.getByLabel('Message', { exact: true })
+
+/** A page tells later than the address that it has gone elsewhere; what is done before that is done to the session that was left. */
+export const isShown = (page, title) => {
+  const titles = [`${title} · Turnloom`, `) ${title} · Turnloom`]
+  return eventually(`${title} is shown`, async () => {
+    const shown = await page.title()
+    return shown === titles[0] || shown.endsWith(titles[1])
+  })
+}
 
 /** To the first message that is there, as a person goes: by key. */
 export async function toTop(page) {

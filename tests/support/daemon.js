@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const PROGRAM = process.env.TURNLOOM_PROGRAM
-const PATIENCE = 30_000
+/** However busy the machine is: what has not come by then does not come. */
+export const PATIENCE = 120_000
 
 /** Asks until there is an answer. */
 export async function eventually(what, ask) {

@@ -68,6 +68,11 @@ export function needsYou(session: Session): boolean {
   return open || session.lost_ask !== undefined || (idle && (session.held ?? 0) > 0)
 }
 
+/** What can be done with a session besides reading it; nothing, where what is stored of it cannot be read. */
+export function abilities(session: Session | undefined): Session['capabilities'] | undefined {
+  return session?.status === 'damaged' ? undefined : session?.capabilities
+}
+
 export function titleOf(session: { title?: string; session_id?: string } | undefined): string {
   return session?.title?.trim() || 'Untitled session'
 }

@@ -1,8 +1,9 @@
 // What the palette offers, for where the page is now.
 
-import { statusWord, titleOf } from './activity'
+import { abilities, statusWord, titleOf } from './activity'
 import { api } from './api'
 import { current } from './conversation.svelte'
+import { copyText } from './copy'
 import { prefs } from './prefs.svelte'
 import { closeTab, router, sessionHash } from './navigation'
 import { screen } from './screen.svelte'
@@ -22,7 +23,7 @@ export function commands(): Command[] {
     { id: 'asks', name: 'Needs you', hint: `${sessions.needs} waiting`, run: () => router.go('#/asks') },
   ]
   const conversation = current.conversation
-  const can = sessions.byId(conversation?.id)?.capabilities
+  const can = abilities(sessions.byId(conversation?.id))
   if (conversation) {
     const id = conversation.id
     if (conversation.running) list.push({ id: 'stop', name: 'Stop the running turn', run: () => conversation.stop() })
@@ -42,9 +43,10 @@ export function commands(): Command[] {
       closeTab(id)
       if (router.session === id) router.go('#/')
     }
-    if (!conversation.view?.session.archived) list.push({ id: 'archive', name: 'Archive this session', run: archive })
+    if (can && !conversation.view?.session.archived)
+      list.push({ id: 'archive', name: 'Archive this session', run: archive })
     list.push({ id: 'close', name: 'Close this tab', hint: 'Alt W', run: () => closeTab(id) })
-    list.push({ id: 'copy-id', name: 'Copy the session id', run: () => navigator.clipboard.writeText(id) })
+    list.push({ id: 'copy-id', name: 'Copy the session id', run: () => copyText(id) })
   }
   list.push(
     { id: 'light', name: 'Theme: light', run: () => prefs.setTheme('light') },

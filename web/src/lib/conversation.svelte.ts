@@ -7,6 +7,7 @@ import type { Attachment } from './attachments'
 import { connect, type Connection } from './connection'
 import { draftOf } from './drafts.svelte'
 import { outbox, type Outgoing } from './outbox.svelte'
+import { problemOf, type Problem } from './problem'
 import { timings } from './timings.svelte'
 
 /** Messages on the first page, and on each older one. */
@@ -22,6 +23,8 @@ export class Conversation {
   lastEventAt = $state(0)
   loadingOlder = $state(false)
   stopping = $state(false)
+  /** Why a turn that somebody wanted to stop runs on. */
+  notStopped = $state.raw<{ turn: string; problem: Problem }>()
   /** Where the person was reading when the session was left. */
   place: { top: number; following: boolean } = { top: 0, following: true }
   #activation: AbortController | undefined
@@ -129,11 +132,15 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
-    if (!this.running || this.stopping) return
+    const turn = this.view?.session.turn
+    if (turn === undefined || this.stopping) return
     this.stopping = true
+    this.notStopped = undefined
     try {
       // A person who stops a turn wants to look first, so the queue is held.
       await api.stop(this.id, { then: 'hold' })
+    } catch (error) {
+      this.notStopped = { turn, problem: problemOf(error) }
     } finally {
       this.stopping = false
     }

@@ -4,39 +4,15 @@
 import { newId } from 'turnloom'
 import type { Attachment } from './attachments'
 import { removeValue, putValue, getValue } from './database'
+import { hold } from './draftLocks'
 import { load, namesUnder, store } from './storage'
-
-/** How long other windows have to say which drafts are theirs. */
-const ANSWER_MS = 150
 
 const textName = (session: string, id: string) => `draft.${session}.${id}`
 const filesKey = (session: string, id: string) => `draft/${session}/${id}`
 const ID = /^[0-9a-f-]{36}$/
 
-type TabMessage = { ask: string } | { holds: string; id: string }
-
 /** Drafts of this window, by session. */
 const own = new Map<string, Draft>()
-const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('turnloom.drafts')
-const listeners = new Set<(message: TabMessage) => void>()
-if (channel)
-  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-    const mine = 'ask' in data ? own.get(data.ask) : undefined
-    if (mine) channel.postMessage({ holds: mine.session, id: mine.id })
-    for (const listener of listeners) listener(data)
-  }
-
-/** The drafts of a session that other windows hold. */
-async function heldElsewhere(session: string): Promise<Set<string>> {
-  const held = new Set<string>()
-  const listener = (message: TabMessage) =>
-    void ('holds' in message && message.holds === session && held.add(message.id))
-  listeners.add(listener)
-  channel?.postMessage({ ask: session })
-  await new Promise((resolve) => setTimeout(resolve, ANSWER_MS))
-  listeners.delete(listener)
-  return held
-}
 
 export class Draft {
   #text = $state('')
@@ -109,28 +85,33 @@ export class Draft {
   async #restore(): Promise<void> {
     const files = await getValue<Attachment[]>(filesKey(this.session, this.id))
     if (files && this.#attachments.length === 0) this.#attachments = files
-    const stored = storedIds(this.session)
-    if (stored.length === 0) return
-    const elsewhere = await heldElsewhere(this.session)
     // A window that was duplicated has its words, and goes on by itself.
-    if (elsewhere.has(this.id)) {
+    if (!(await hold(this.id))) {
       this.id = newId()
       this.#remember()
       this.#keepText()
-      await this.#keepFiles()
+      await Promise.all([hold(this.id), this.#keepFiles()])
     }
-    if (!this.isEmpty) return
-    for (const id of stored.filter((other) => other !== this.id && !elsewhere.has(other))) await this.#adopt(id)
+    if (this.isEmpty) await this.#adopt()
   }
 
-  /** Takes over what a closed window has left. */
-  async #adopt(id: string): Promise<void> {
-    const text = textOf(this.session, id)
-    const files = (await getValue<Attachment[]>(filesKey(this.session, id))) ?? []
-    this.text = [this.#text, text].filter(Boolean).join('\n\n')
-    if (files.length > 0) this.attachments = [...this.#attachments, ...files]
-    store(textName(this.session, id), undefined)
-    await removeValue(filesKey(this.session, id))
+  /** Takes over what closed windows have left, as long as nothing is being written here. */
+  async #adopt(): Promise<void> {
+    let adopted = ''
+    const take = async (id: string) => {
+      const release = await hold(id)
+      if (!release) return
+      const files = (await getValue<Attachment[]>(filesKey(this.session, id))) ?? []
+      if (this.#text === adopted) {
+        this.text = adopted = [adopted, textOf(this.session, id)].filter(Boolean).join('\n\n')
+        if (files.length > 0) this.attachments = [...this.#attachments, ...files]
+        store(textName(this.session, id), undefined)
+        await removeValue(filesKey(this.session, id))
+      }
+      release()
+    }
+    const others = storedIds(this.session).filter((id) => id !== this.id)
+    await Promise.all(others.map(take))
   }
 }
 

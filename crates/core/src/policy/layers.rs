@@ -62,7 +62,7 @@ pub struct Policy {
 }
 
 /// What an agent is told about the mode that its session is in.
-pub fn told_to_agent(mode: &str) -> String {
+pub fn mode_instructions(mode: &str) -> String {
     let about = Policy::shipped().about(mode).map_or_else(|| ".".to_owned(), |about| format!(": {about}"));
     format!(
         "Rules judge every tool call before it runs. The session is in `{mode}` mode{about} A call that is denied says why: \

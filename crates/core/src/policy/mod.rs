@@ -26,7 +26,7 @@ pub use self::act::{Act, Command, Kind, Location, Place};
 pub use self::call::{Call, Caller, Mode, Origin, Plain, World};
 pub use self::decide::{Decision, RuleName, Scope, decide};
 pub use self::judgement::{Judgement, digest, judge};
-pub use self::layers::{Layer, MODES, Policy, told_to_agent};
+pub use self::layers::{Layer, MODES, Policy, mode_instructions};
 pub use self::offers::{Offer, offers};
 pub use self::paths::normal;
 pub use self::reading::reading;

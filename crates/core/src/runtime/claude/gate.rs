@@ -11,7 +11,7 @@ use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::{Output, ProposedCall, Report, Verdict};
 
 /// Seconds that the program waits for a verdict, or for a person behind it. Then it does not run the call.
-const PATIENCE: u32 = 86_400;
+const VERDICT_TIMEOUT_SECONDS: u32 = 86_400;
 
 /// Calls whose verdicts are remembered, so that one that ran without any is noticed.
 const MAX_SEEN: usize = 4096;
@@ -48,7 +48,7 @@ struct Hook {
 
 /// What the handshake asks for.
 pub(super) fn hooks() -> Value {
-    json!({ "PreToolUse": [{ "hookCallbackIds": ["gate"], "onFailure": "block", "timeout": PATIENCE }] })
+    json!({ "PreToolUse": [{ "hookCallbackIds": ["gate"], "onFailure": "block", "timeout": VERDICT_TIMEOUT_SECONDS }] })
 }
 
 impl Gate {
@@ -83,9 +83,9 @@ impl Gate {
         let Waiting { call, mode } = self.waiting.remove(key)?;
         Some(match verdict {
             // There an outside judge has the last word, unless a person is asked; and we answer for the person.
-            Verdict::Allow if mode == "plan" => (said("ask", "a rule allows it"), None),
-            Verdict::Allow => (said("allow", "a rule allows it"), None),
-            Verdict::Ask { reason } => (said("ask", reason), None),
+            Verdict::Allow if mode == "plan" => (hook_decision("ask", "a rule allows it"), None),
+            Verdict::Allow => (hook_decision("allow", "a rule allows it"), None),
+            Verdict::Ask { reason } => (hook_decision("ask", reason), None),
             Verdict::Deny { reason } => (deny(reason), Some(call)),
             Verdict::UpToAgent => (json!({}), None),
         })
@@ -102,10 +102,10 @@ impl Gate {
 }
 
 fn deny(reason: &str) -> Value {
-    said("deny", reason)
+    hook_decision("deny", reason)
 }
 
-fn said(decision: &str, reason: &str) -> Value {
+fn hook_decision(decision: &str, reason: &str) -> Value {
     let output = json!({
         "hookEventName": "PreToolUse",
         "permissionDecision": decision,

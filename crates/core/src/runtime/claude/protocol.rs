@@ -445,7 +445,7 @@ impl Protocol for ClaudeProtocol {
         if let Some(fields) = request.as_object_mut() {
             let given = |name: &str| params.get(name).cloned();
             let own_prompt = given("custom_system_prompt").map(|prompt| json!([prompt]));
-            let about_mode = opening.mode.as_deref().filter(|_| self.is_ruled).map(policy::told_to_agent);
+            let about_mode = opening.mode.as_deref().filter(|_| self.is_ruled).map(policy::mode_instructions);
             let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref(), about_mode.as_deref()];
             let added: Vec<&str> = added.into_iter().flatten().collect();
             for (name, value) in [
@@ -494,7 +494,7 @@ impl Protocol for ClaudeProtocol {
                 let Some(opening) = &self.opening else { return };
                 self.is_ruled = launch::is_ruled(mode);
                 self.mode_note = Some(if self.is_ruled {
-                    policy::told_to_agent(mode)
+                    policy::mode_instructions(mode)
                 } else {
                     format!("The session is in `{mode}` mode now.")
                 });

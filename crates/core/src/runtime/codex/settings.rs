@@ -91,7 +91,7 @@ impl Settings {
         };
         let given = |name: &str| opening.params.get(name).cloned();
         fixed("baseInstructions", given("custom_system_prompt"));
-        let about_mode = opening.mode.as_deref().filter(|mode| is_ruled(mode)).map(policy::told_to_agent);
+        let about_mode = opening.mode.as_deref().filter(|mode| is_ruled(mode)).map(policy::mode_instructions);
         let instructions: Vec<String> = opening.system_prompt.clone().into_iter().chain(about_mode).collect();
         fixed("developerInstructions", (!instructions.is_empty()).then(|| instructions.join("\n\n").into()));
         fixed("modelProvider", given("model_provider"));

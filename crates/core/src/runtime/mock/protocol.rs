@@ -44,7 +44,9 @@ impl Protocol for MockProtocol {
             }
             Order::Interrupt => HostCommand::Interrupt {},
             Order::Answer { key, answer } => HostCommand::Answer { key: key.clone(), answer: given(answer) },
-            Order::Verdict { key, verdict } => HostCommand::Verdict { key: key.clone(), verdict: heard(verdict) },
+            Order::Verdict { key, verdict } => {
+                HostCommand::Verdict { key: key.clone(), verdict: verdict_answer(verdict) }
+            }
             Order::SetModel { model } => HostCommand::SetModel { model: model.clone() },
             Order::SetMode { mode } => HostCommand::SetMode { mode: mode.clone() },
             Order::Compact { .. } => HostCommand::Compact {},
@@ -135,7 +137,7 @@ fn text_of(message: &Prompt) -> String {
 }
 
 /// It has no mode of its own that could ask, so what is up to it is allowed.
-fn heard(verdict: &Verdict) -> AskAnswer {
+fn verdict_answer(verdict: &Verdict) -> AskAnswer {
     match verdict.clone() {
         Verdict::Allow | Verdict::UpToAgent => AskAnswer::Allowed {},
         Verdict::Deny { reason } => AskAnswer::Denied { reason },
