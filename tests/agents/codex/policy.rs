@@ -149,7 +149,9 @@ fn a_session_that_begins_with_rules_is_held_to_them_and_so_is_one_that_goes_on()
     assert_eq!(decision(&place.turn(&id, "run it").completed()).0, "deny");
     let turn = place.turn(&id, "open a terminal").completed();
     assert!(turn.text().contains("TTY execution is disabled"), "what is typed there cannot be judged: {}", turn.text());
-    place.kill_agents();
+    place.daemon.kill();
+    eventually("the agent is gone", || place.agents().is_empty().then_some(()));
+    place.daemon.again();
     assert_eq!(decision(&place.turn(&id, "run it").completed()).0, "deny", "the thread is resumed in the same way");
     let forked = place.client().post(&format!("/api/sessions/{id}/fork"), &json!({}));
     assert_eq!(forked.status, 201, "{}", forked.body);
