@@ -9,11 +9,12 @@ use turnloom_core::command::Refusal;
 use turnloom_core::event::{Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
 use turnloom_core::nesting;
+use turnloom_core::runtime::Takes;
 use turnloom_core::session::{Machine, Output, Setup, State, params_of_copy};
 
 use super::{Error, Sessions, now};
 use crate::log::{self, Created, SessionQuery, SessionRow};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, SHARED_PARAMS};
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] =
@@ -215,10 +216,14 @@ impl Sessions {
                 check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
             }
         }
-        for setting in found.params() {
+        for setting in found.params().iter().chain(SHARED_PARAMS.iter().filter(|param| param.takes == Takes::Object)) {
             if let Some(value) = params.get(setting.name) {
                 setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
             }
+        }
+        let mut variables = params.get("env").and_then(Value::as_object).into_iter().flatten();
+        if let Some((name, value)) = variables.find(|(_, value)| !value.is_string()) {
+            return Err(Error::Invalid(format!("`params.env.{name}` must be a text; {value} is not")));
         }
         if let Some(tools) = params.get(client_tools::GIVEN) {
             if !self.runtime(runtime)?.capabilities().client_tools {

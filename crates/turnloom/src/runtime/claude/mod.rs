@@ -15,7 +15,8 @@ use self::stored::Stored;
 use super::instructions;
 use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, Wanted};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, Running, Runtime, Starting, start_failure,
+    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, Running, Runtime, Starting, listed_params,
+    start_failure,
 };
 use crate::process::Launch;
 
@@ -187,7 +188,7 @@ impl Runtime for Claude {
                 capabilities: CAPABILITIES,
                 modes: MODES,
                 settings: SETTINGS,
-                params: PARAMS,
+                params: listed_params(self),
                 commands: None,
                 problem: None,
                 fix: None,

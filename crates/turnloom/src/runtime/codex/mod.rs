@@ -20,7 +20,7 @@ use self::placeholders::Placeholders;
 use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
 use super::{
     AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, Starting,
-    start_failure,
+    listed_params, start_failure,
 };
 use crate::process::Launch;
 use crate::sync::Locked;
@@ -259,7 +259,7 @@ impl Installed {
             capabilities: runtime.capabilities(),
             modes: runtime.modes(),
             settings: runtime.settings(),
-            params: runtime.params(),
+            params: listed_params(runtime),
             commands: None,
             problem: None,
             fix: None,
