@@ -9,7 +9,7 @@ import { Daemon as RealDaemon, eventually } from '../support/daemon.js'
 export { eventually }
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const PATIENCE = 30_000
+export const PATIENCE = 30_000
 
 /** A daemon as a person starts it, and sessions that are worth looking at. */
 export class Daemon extends RealDaemon {

@@ -209,6 +209,14 @@ fn event_routes() -> Vec<Route> {
         get("/api/ws", "The same over one WebSocket", websocket::upgrade)
             .query::<websocket::SocketQuery>()
             .answers_empty(101, "Upgraded"),
+        get("/api/channel", "The same over one stream, where WebSockets do not get through", websocket::channel::open)
+            .named("open_channel")
+            .answers_as(200, "`opened` with the name of the channel, then what a WebSocket would tell", SSE),
+        post("/api/channel/{channel}", "Send ops to a channel, in order", websocket::channel::post)
+            .named("send_ops")
+            .body::<websocket::channel::Ops>()
+            .example(json!([{ "op": "subscribe", "stream": "asks", "subscription": "asks" }]))
+            .answers_empty(204, "They were taken; what they say back comes on the channel's stream"),
         get("/api/blobs/{blob_id}", "What was too large for an event; takes ranges", blobs::blob)
             .answers_bytes(200, "All of it", "*/*")
             .answers_bytes(206, "A part of it", "*/*")

@@ -1413,6 +1413,10 @@ export interface components {
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
         };
+        /** @description What the `AsyncAPI` document calls ops, in the order in which they are to be done. */
+        Ops: {
+            [key: string]: unknown;
+        }[];
         /**
          * @description What made a turn or a message.
          * @enum {string}
