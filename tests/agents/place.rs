@@ -165,6 +165,12 @@ impl Place {
         seen.iter().rev().find(|seen| seen.kind == Some(Kind::Turn)).unwrap().heard.join("\n")
     }
 
+    /// What the model was told about the agent's work when it was last asked for a turn.
+    pub(crate) fn last_instructions(&self) -> String {
+        let seen = self.model.server().requests();
+        seen.iter().rev().find(|seen| seen.kind == Some(Kind::Turn)).unwrap().system.clone()
+    }
+
     /// Stops the turn that runs.
     pub(crate) fn stop(&self, id: &str) {
         let stopped = self.client().post(&format!("/api/sessions/{id}/stop"), &json!({}));

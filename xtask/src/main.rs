@@ -86,7 +86,7 @@ fn test() -> Result<()> {
         steps.run("workbench: types, lints, tests, build, budget", web::check)?;
         steps.run("the real agents are installed", || agents::install().map(drop))?;
         steps.run("tests: processes, HTTP, command line, crashes, load", || {
-            cargo(&[ALL_TESTS, &["--bins", "--tests"]].concat())
+            cargo(&[ALL_TESTS, &["--bins", "--test", "*"]].concat())
         })?;
         steps.run("the workbench in a browser", browser::check)?;
         steps.run("clients of other protocols", clients::check)?;

@@ -14,7 +14,7 @@ const RUN: &str = "cargo run --release -- up";
 const TEST: &str = "cargo xtask test";
 
 /// How long a daemon may take to listen, once it is built.
-const PATIENCE: Duration = Duration::from_secs(20);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn check() -> Result<()> {
     let readme = std::fs::read_to_string(root().join("README.md")).context("cannot read README.md")?;
@@ -41,7 +41,7 @@ fn first_minute(program: &Path, data: &Path) -> Result<()> {
     let stdout = daemon.0.stdout.take().context("no stdout")?;
     let started = Instant::now();
     let greeting = BufReader::new(stdout).lines().map_while(Result::ok).find(|line| line.contains("http://"));
-    ensure!(greeting.is_some() && started.elapsed() < PATIENCE, "`{RUN}` did not print an address");
+    ensure!(greeting.is_some() && started.elapsed() < LISTEN_TIMEOUT, "`{RUN}` did not print an address");
     let sessions = output(program, data, &["sessions"])?;
     ensure!(sessions.contains("Try me"), "a fresh daemon has a session to talk to, but it lists: {sessions}");
     let demo = output(program, data, &["run", "--yes", "demo"])?;

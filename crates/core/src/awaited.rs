@@ -1,4 +1,4 @@
-//! A message that was accepted, and whether its turn comes: for everybody who sends one and waits for what it leads to. Not here: what the turn says.
+//! Tracks an accepted message until its turn comes, for every client that sends one and waits for the result. Not here: what the turn says.
 
 use crate::event::{Envelope, Event};
 use crate::id::MessageId;
@@ -28,12 +28,12 @@ enum Place {
 
 /// Why no turn comes, as things are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Loss {
+pub enum NoTurnReason {
     #[error("the message was taken out of the queue")]
     Removed,
-    #[error("the queue is held; the message waits until somebody lets it go on")]
+    #[error("the queue is held; the message waits until the queue is continued")]
     Held,
-    #[error("the session is archived; the message waits until it is not")]
+    #[error("the session is archived; the message waits until it is unarchived")]
     Archived,
     #[error("the session has ended; the message waits until it is resumed")]
     Ended,
@@ -70,25 +70,25 @@ impl Awaited {
     }
 
     /// Why its turn does not come. To be asked between appends only: that a message leaves the queue and that its turn begins are two facts of one.
-    pub fn loss(&self) -> Option<Loss> {
+    pub fn no_turn_reason(&self) -> Option<NoTurnReason> {
         match self.place {
-            Place::Removed => Some(Loss::Removed),
-            Place::Queued | Place::Held if self.archived => Some(Loss::Archived),
-            Place::Queued | Place::Held if self.ended => Some(Loss::Ended),
-            Place::Held => Some(Loss::Held),
+            Place::Removed => Some(NoTurnReason::Removed),
+            Place::Queued | Place::Held if self.archived => Some(NoTurnReason::Archived),
+            Place::Queued | Place::Held if self.ended => Some(NoTurnReason::Ended),
+            Place::Held => Some(NoTurnReason::Held),
             Place::Elsewhere | Place::Queued | Place::InTurn => None,
         }
     }
 }
 
-impl Loss {
+impl NoTurnReason {
     /// The stable word for it.
     pub fn code(self) -> &'static str {
         match self {
-            Loss::Removed => "not_queued",
-            Loss::Held => "held",
-            Loss::Archived => "archived",
-            Loss::Ended => "session_ended",
+            NoTurnReason::Removed => "not_queued",
+            NoTurnReason::Held => "held",
+            NoTurnReason::Archived => "archived",
+            NoTurnReason::Ended => "session_ended",
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Big things. A payload over the limit leaves its event and becomes a blob, named by its content; the event keeps both ends of it and its
-//! name. Where blobs are kept is not known here.
+//! Large payloads. A payload over the limit is moved out of its event and becomes a blob, named by the hash of its content. The event keeps the
+//! blob's name and both ends of the content. Not here: where blobs are stored.
 
 use std::fmt;
 
@@ -89,7 +89,7 @@ pub fn is_media_type(text: &str) -> bool {
 pub fn spill(event: &mut Event, limit: usize) -> Vec<Blob> {
     let mut blobs = Vec::new();
     if let Event::ArtifactCreated(artifact) = event {
-        mend_type(&mut artifact.media_type);
+        fix_media_type(&mut artifact.media_type);
     }
     event.each_large(&mut |part| match part {
         Large::Text(text, reference) => spill_text(text, reference, limit, &mut blobs),
@@ -126,7 +126,7 @@ fn spill_json(value: &mut Value, reference: &mut Option<BlobRef>, limit: usize, 
 
 fn spill_part(part: &mut Part, limit: usize, blobs: &mut Vec<Blob>) {
     let Part::Image { media_type, data, blob } = part else { return };
-    mend_type(media_type);
+    fix_media_type(media_type);
     if data.as_ref().is_some_and(|data| data.len() > limit) {
         // Kept as the base64 text that came, so that it goes to an agent again unchanged.
         *blob = data.take().map(|data| store(data.into_bytes(), "application/base64", blobs));
@@ -135,7 +135,7 @@ fn spill_part(part: &mut Part, limit: usize, blobs: &mut Vec<Blob>) {
 
 /// A picture is nothing to read in a log, so it always leaves its event: as the bytes that a browser draws.
 fn spill_image(image: &mut Image, blobs: &mut Vec<Blob>) {
-    mend_type(&mut image.media_type);
+    fix_media_type(&mut image.media_type);
     let Some(data) = image.data.take() else { return };
     match BASE64_STANDARD.decode(data.trim()) {
         Ok(bytes) => {
@@ -152,7 +152,7 @@ fn spill_image(image: &mut Image, blobs: &mut Vec<Blob>) {
 
 const UNKNOWN: &str = "application/octet-stream";
 
-fn mend_type(media_type: &mut String) {
+fn fix_media_type(media_type: &mut String) {
     if !is_media_type(media_type) {
         UNKNOWN.clone_into(media_type);
     }

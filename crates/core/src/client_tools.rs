@@ -1,5 +1,5 @@
-//! Tools that a session's clients run: what they are called, what they take, and which of them there are. A call of one is an ask that waits for
-//! its result; asks are the session's, and how an agent is told of a tool is its protocol's.
+//! Tools that a session's clients run: their names, their inputs, and which of them exist. A call of one is an ask that waits for its result. Asks
+//! belong to the session; each protocol knows how to announce a tool to its agent.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 mod tests;
 
 /// The parameter that holds those of the session: given at its creation, changed as a setting.
-pub const GIVEN: &str = "client_tools";
+pub const SESSION_TOOLS: &str = "client_tools";
 
 /// The setting that holds those of the newest run: front ends bring theirs with each request.
-pub const OF_RUN: &str = "run_tools";
+pub const RUN_TOOLS: &str = "run_tools";
 
 /// What the host serves itself; see `ask_user` of each runtime.
 const RESERVED: &[&str] = &["ask_user"];
@@ -100,15 +100,15 @@ pub fn servable(offered: impl IntoIterator<Item = ClientTool>) -> Vec<ClientTool
 /// The tools that an agent is told of.
 #[derive(Debug, Default)]
 pub struct ClientTools {
-    given: Vec<ClientTool>,
-    of_run: Vec<ClientTool>,
+    session_tools: Vec<ClientTool>,
+    run_tools: Vec<ClientTool>,
 }
 
 impl ClientTools {
     /// Takes parameters or changed settings, and says whether the tools are others now.
     pub fn configure(&mut self, settings: &Map<String, Value>) -> bool {
         let mut changed = false;
-        for (name, tools) in [(GIVEN, &mut self.given), (OF_RUN, &mut self.of_run)] {
+        for (name, tools) in [(SESSION_TOOLS, &mut self.session_tools), (RUN_TOOLS, &mut self.run_tools)] {
             let Some(new) = settings.get(name).and_then(|list| read(list).ok()) else { continue };
             changed |= *tools != new;
             *tools = new;
@@ -118,8 +118,8 @@ impl ClientTools {
 
     /// Those of the session, and those of the run that have other names.
     pub fn iter(&self) -> impl Iterator<Item = &ClientTool> {
-        let shadowed = |tool: &&ClientTool| self.given.iter().any(|given| given.name == tool.name);
-        self.given.iter().chain(self.of_run.iter().filter(move |tool| !shadowed(tool)))
+        let shadowed = |tool: &&ClientTool| self.session_tools.iter().any(|known| known.name == tool.name);
+        self.session_tools.iter().chain(self.run_tools.iter().filter(move |tool| !shadowed(tool)))
     }
 
     pub fn contains(&self, name: &str) -> bool {

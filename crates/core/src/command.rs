@@ -1,4 +1,4 @@
-//! What a client may ask of a session, and what it may hear back. Routes and other wire forms are translated to these elsewhere.
+//! The commands that a client may send to a session, and the replies. Routes and other wire formats are translated to these elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The laws of a log, checked from the outside: this reads events as a stranger would and shares no code with the machine that wrote them.
+//! The laws of a log, checked from the outside: this module reads only the events and shares no code with the machine that wrote them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,8 +40,8 @@ pub fn check<'a>(log: impl IntoIterator<Item = &'a Envelope>, ending: Ending) ->
     reader.violations
 }
 
-/// How many sub-agents may stand inside each other. Whoever is deeper belongs to its turn.
-const MAX_INSIDE: usize = 64;
+/// How deep sub-agents may be nested. A deeper sub-agent belongs to its turn.
+const MAX_SUBAGENT_DEPTH: usize = 64;
 
 /// How many of what is still open a violation names.
 const MAX_NAMED: usize = 8;
@@ -168,7 +168,7 @@ impl Reader {
 
     fn in_background(&self, owner: Option<&SubagentId>) -> bool {
         let parent = |id: &&SubagentId| self.subagents.get(*id).and_then(|(_, parent)| parent.as_ref());
-        let mut lineage = std::iter::successors(owner, parent).take(MAX_INSIDE);
+        let mut lineage = std::iter::successors(owner, parent).take(MAX_SUBAGENT_DEPTH);
         lineage.any(|id| self.subagents.get(id).is_some_and(|(background, _)| *background))
     }
 
@@ -300,7 +300,7 @@ fn named(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ending, MAX_INSIDE, check};
+    use super::{Ending, MAX_SUBAGENT_DEPTH, check};
     use crate::event::{Done, Envelope, Event, SubagentStarted, TurnStarted};
     use crate::id::{Seq, SessionId, SubagentId, TurnId};
     use crate::time::Timestamp;
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_stays_in_the_background_costs_later_turns_nothing() {
-        assert_eq!(check(&chain(MAX_INSIDE, 20_000), Ending::Live), []);
+        assert_eq!(check(&chain(MAX_SUBAGENT_DEPTH, 20_000), Ending::Live), []);
         let violations = check(&chain(20_000, 20_000), Ending::Live);
         let [deep] = violations.as_slice() else { panic!("{} violations", violations.len()) };
         assert!(deep.law.ends_with("more still open") && deep.law.len() < 400, "{deep}");

@@ -99,7 +99,7 @@ impl Frames {
         self.put(None, Some(number), frame);
     }
 
-    /// Whoever has the last of these frames has all that was made of the log up to here.
+    /// A reader that has the last of these frames has everything that was made of the log up to here.
     pub fn mark(&mut self, position: u64) {
         if let Some(last) = self.ends.last_mut() {
             last.id.get_or_insert(position);

@@ -25,7 +25,7 @@ const MAX_WORK: usize = 4 * MAX_BYTES;
 /// Why a patch changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("operation {at} of the patch: what is there is not what `test` says")]
+    #[error("operation {at} of the patch failed: the value is not the one that `test` expects")]
     TestFailed { at: usize },
     #[error("operation {at} of the patch does not fit: {why}")]
     DoesNotFit { at: usize, why: String },

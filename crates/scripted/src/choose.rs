@@ -1,22 +1,22 @@
 //! Which reply answers: the first in the file that still may, and whose conditions hold. Nothing else decides, so a run can be repeated.
 //! What the reply says is in `plan`.
 
-use crate::request::{Asked, Kind};
-use crate::script::{Reply, Script, Step, Stop, Usage, Voice, When};
+use crate::request::{Kind, ModelRequest};
+use crate::script::{Reply, Script, Step, Stop, TextKind, Usage, When};
 
 /// A script that is being played.
 #[derive(Debug)]
-pub(crate) struct Playing {
+pub(crate) struct ScriptPlayer {
     replies: Vec<(Reply, Option<u64>)>,
 }
 
-impl Playing {
+impl ScriptPlayer {
     pub(crate) fn new(script: Script) -> Self {
         Self { replies: script.replies.into_iter().map(|reply| (reply.clone(), reply.uses)).collect() }
     }
 
     /// The reply for this request, which has then been used once more; none if the script has nothing.
-    pub(crate) fn choose(&mut self, asked: &Asked) -> Option<&Reply> {
+    pub(crate) fn choose(&mut self, asked: &ModelRequest) -> Option<&Reply> {
         let (reply, left) =
             self.replies.iter_mut().find(|(reply, left)| *left != Some(0) && holds(&reply.when, asked))?;
         if let Some(left) = left {
@@ -26,7 +26,7 @@ impl Playing {
     }
 }
 
-fn holds(when: &When, asked: &Asked) -> bool {
+fn holds(when: &When, asked: &ModelRequest) -> bool {
     let within = |part: &Option<String>, whole: Option<&String>| {
         part.as_ref().is_none_or(|part| whole.is_some_and(|whole| contains(whole, part)))
     };
@@ -59,7 +59,7 @@ pub(crate) fn nothing(kind: Kind) -> Reply {
         name: String::new(),
         when: When::default(),
         uses: None,
-        steps: vec![Step::Say { voice: Voice::Text, text: text.to_owned(), pace: crate::script::Pace::default() }],
+        steps: vec![Step::Say { voice: TextKind::Text, text: text.to_owned(), pace: crate::script::Pace::default() }],
         usage: Usage::default(),
         stop: Stop::Natural,
     }

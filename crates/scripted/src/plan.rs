@@ -1,11 +1,10 @@
-//! From a reply to what is said, in the order it is said, for either API: blocks, pieces, pauses. The tools are the agent's by now; the bytes
-//! are not the API's yet (`frames`).
+//! Turns a reply into blocks, pieces and pauses, for either API. The tools are already the agent's own; `frames` writes the bytes of each API.
 
 use serde_json::Value;
 
 use crate::frame::Frame;
-use crate::request::Asked;
-use crate::script::{Pace, Refusal, Reply, Step, Stop, StreamError, Usage, Voice};
+use crate::request::ModelRequest;
+use crate::script::{Pace, Refusal, Reply, Step, Stop, StreamError, TextKind, Usage};
 use crate::{speech, tools};
 
 /// Rough, and known to be: four characters are a token.
@@ -27,7 +26,7 @@ pub(crate) struct Speech {
     /// The number of the reply it is made of.
     pub(crate) reply: usize,
     pub(crate) acts: Vec<Act>,
-    pub(crate) usage: Spent,
+    pub(crate) usage: TokenCounts,
     pub(crate) ending: Ending,
 }
 
@@ -65,7 +64,7 @@ impl From<Pause> for Frame {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Block {
-    Said(Voice),
+    Said(TextKind),
     Call(Call),
 }
 
@@ -84,7 +83,7 @@ pub(crate) enum Input {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct TokenCounts {
     pub(crate) input: u64,
     pub(crate) cached: u64,
     pub(crate) output: u64,
@@ -99,7 +98,7 @@ pub(crate) enum Ending {
     ContextWindow,
 }
 
-pub(crate) fn plan(reply: &Reply, asked: &Asked) -> Plan {
+pub(crate) fn plan(reply: &Reply, asked: &ModelRequest) -> Plan {
     let mut writer = Writer { asked, acts: Vec::new(), open: None, said: 0, called: false };
     for step in &reply.steps {
         match step {
@@ -134,16 +133,16 @@ pub(crate) fn plan(reply: &Reply, asked: &Asked) -> Plan {
 }
 
 struct Writer<'a> {
-    asked: &'a Asked,
+    asked: &'a ModelRequest,
     acts: Vec<Act>,
     /// The block that is being said: what is said in the same voice goes on in it, whatever was waited for in between.
-    open: Option<Voice>,
+    open: Option<TextKind>,
     said: usize,
     called: bool,
 }
 
 impl Writer<'_> {
-    fn say(&mut self, voice: Voice, text: &str, pace: Pace) {
+    fn say(&mut self, voice: TextKind, text: &str, pace: Pace) {
         if self.open != Some(voice) {
             self.close();
             self.acts.push(Act::Begin(Block::Said(voice)));
@@ -155,7 +154,7 @@ impl Writer<'_> {
 
     fn call(&mut self, tool: &crate::script::Tool, pace: Pace) {
         let Some(call) = tools::call(tool, self.asked) else {
-            self.say(Voice::Text, "(The script has no such call for this agent.)", pace);
+            self.say(TextKind::Text, "(The script has no such call for this agent.)", pace);
             return;
         };
         self.close();
@@ -194,7 +193,7 @@ impl Writer<'_> {
 }
 
 /// A reply may repeat what it heard.
-fn fill(text: &str, asked: &Asked) -> String {
+fn fill(text: &str, asked: &ModelRequest) -> String {
     if !text.contains("{{") {
         return text.to_owned();
     }
@@ -202,9 +201,9 @@ fn fill(text: &str, asked: &Asked) -> String {
     text.replace("{{user}}", &heard(&asked.user)).replace("{{tool_result}}", &heard(&asked.tool_result))
 }
 
-fn spent(usage: Usage, said: usize) -> Spent {
+fn spent(usage: Usage, said: usize) -> TokenCounts {
     let guess = u64::try_from(said.div_ceil(CHARACTERS_PER_TOKEN)).unwrap_or(u64::MAX);
-    Spent { input: usage.input, cached: usage.cached, output: usage.output.unwrap_or(guess) }
+    TokenCounts { input: usage.input, cached: usage.cached, output: usage.output.unwrap_or(guess) }
 }
 
 /// How many tokens a text may be.

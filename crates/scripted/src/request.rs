@@ -25,7 +25,7 @@ pub enum Kind {
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ModelRequest {
     pub(crate) api: Api,
     pub(crate) kind: Kind,
     pub(crate) model: String,
@@ -66,7 +66,7 @@ pub(crate) enum InputForm {
     Text,
 }
 
-impl Asked {
+impl ModelRequest {
     pub(crate) fn offers(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }

@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 
 use crate::plan::{Call, Input};
-use crate::request::{Api, Asked, InputForm};
+use crate::request::{Api, InputForm, ModelRequest};
 use crate::script::{NamedCall, PlanItem, Question, Tool};
 
 /// The tool that runs code, in which the other tools are functions.
 const CODE: &str = "exec";
 
 /// The call, or nothing if the script has none for this API.
-pub(crate) fn call(tool: &Tool, asked: &Asked) -> Option<Call> {
+pub(crate) fn call(tool: &Tool, asked: &ModelRequest) -> Option<Call> {
     match asked.api {
         Api::Anthropic => anthropic(tool, asked),
         Api::Openai => openai(tool, asked),
     }
 }
 
-fn anthropic(tool: &Tool, asked: &Asked) -> Option<Call> {
+fn anthropic(tool: &Tool, asked: &ModelRequest) -> Option<Call> {
     let path = |path: &str| absolute(path, asked);
     let (name, input) = match tool {
         Tool::Run { command } => ("Bash", json!({"command": command, "description": "Run a scripted command"})),
@@ -49,7 +49,7 @@ fn todo(item: &PlanItem) -> Value {
     json!({"content": item.text, "activeForm": item.text, "status": item.state.as_str()})
 }
 
-fn openai(tool: &Tool, asked: &Asked) -> Option<Call> {
+fn openai(tool: &Tool, asked: &ModelRequest) -> Option<Call> {
     Some(match tool {
         Tool::Run { command } => shell(command, asked),
         Tool::Read { path } => shell(&format!("cat {}", quoted(path)), asked),
@@ -76,7 +76,7 @@ fn openai(tool: &Tool, asked: &Asked) -> Option<Call> {
 }
 
 /// Codex has had several shells; which one it offers depends on the model it believes to talk to.
-fn shell(command: &str, asked: &Asked) -> Call {
+fn shell(command: &str, asked: &ModelRequest) -> Call {
     if asked.offers("shell_command") {
         function(asked, "shell_command", json!({"command": command}))
     } else if asked.offers("shell") {
@@ -86,7 +86,7 @@ fn shell(command: &str, asked: &Asked) -> Call {
     }
 }
 
-fn patch(hunk: &str, asked: &Asked) -> Call {
+fn patch(hunk: &str, asked: &ModelRequest) -> Call {
     let patch = format!("*** Begin Patch\n{hunk}*** End Patch\n");
     match asked.tools.iter().find(|tool| tool.name == "apply_patch").map(|tool| tool.input) {
         Some(InputForm::Object) => function(asked, "apply_patch", json!({"input": patch})),
@@ -96,29 +96,29 @@ fn patch(hunk: &str, asked: &Asked) -> Call {
     }
 }
 
-fn as_offered(call: &NamedCall, asked: &Asked) -> Call {
+fn as_offered(call: &NamedCall, asked: &ModelRequest) -> Call {
     match &call.input {
         Value::String(input) => text(asked, &call.name, input.clone()),
         input => function(asked, &call.name, input.clone()),
     }
 }
 
-fn function(asked: &Asked, name: &str, input: Value) -> Call {
+fn function(asked: &ModelRequest, name: &str, input: Value) -> Call {
     in_code(asked, name, &input).unwrap_or_else(|| offered(asked, name, Input::Object(input)))
 }
 
-fn text(asked: &Asked, name: &str, input: String) -> Call {
+fn text(asked: &ModelRequest, name: &str, input: String) -> Call {
     in_code(asked, name, &json!(input)).unwrap_or_else(|| offered(asked, name, Input::Text(input)))
 }
 
 /// Some models get one tool that runs JavaScript, in which the others are functions. JSON is JavaScript.
-fn in_code(asked: &Asked, name: &str, input: &Value) -> Option<Call> {
+fn in_code(asked: &ModelRequest, name: &str, input: &Value) -> Option<Call> {
     let hidden = asked.offers(CODE) && !asked.offers(name);
     let code = || format!("const said = await tools.{name}({input});\ntext(said?.output ?? said);\n");
     hidden.then(|| offered(asked, CODE, Input::Text(code())))
 }
 
-fn offered(asked: &Asked, name: &str, input: Input) -> Call {
+fn offered(asked: &ModelRequest, name: &str, input: Input) -> Call {
     if let Some(tool) = asked.tools.iter().find(|tool| tool.name == name) {
         return Call { name: name.to_owned(), namespace: tool.namespace.clone(), input };
     }
@@ -133,7 +133,7 @@ fn options(question: &Question) -> Value {
     question.options.iter().map(|label| json!({"label": label, "description": label})).collect()
 }
 
-fn absolute(path: &str, asked: &Asked) -> String {
+fn absolute(path: &str, asked: &ModelRequest) -> String {
     match &asked.directory {
         Some(directory) if !path.starts_with('/') => format!("{}/{path}", directory.trim_end_matches('/')),
         _ => path.to_owned(),

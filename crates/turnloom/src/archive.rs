@@ -135,7 +135,7 @@ impl Archive {
             }
             let envelope = Envelope::decode(bytes).map_err(|error| wrong(error.to_string()))?;
             unsafe_to_take(&envelope.event).map_or(Ok(()), |why| Err(wrong(why)))?;
-            let envelope = in_our_words(envelope, &header.session_id);
+            let envelope = normalized(envelope, &header.session_id);
             let record = envelope.encode();
             if let Some(member) = left_out(bytes, &record.json) {
                 return Err(Error::Newer { line, kind: envelope.event.kind().to_owned(), member });
@@ -148,8 +148,8 @@ impl Archive {
     }
 }
 
-/// Whoever wrote the file, the log has one form, and each member is there once. An event of a type that is not known here is kept.
-fn in_our_words(envelope: Envelope, session_id: &SessionId) -> Envelope {
+/// Brings an event into the form of this version, whoever wrote the file: each member appears once. An event of an unknown type is kept.
+fn normalized(envelope: Envelope, session_id: &SessionId) -> Envelope {
     let event = match envelope.event {
         Event::Unknown(_) => Event::from_value(envelope.event.kind(), &envelope.event.data()),
         known => known,
@@ -245,7 +245,7 @@ fn media_types_of(event: &Event) -> Vec<String> {
     if let Event::ArtifactCreated(artifact) = event {
         found.push(artifact.media_type.clone());
     }
-    // A copy, because whoever visits what is large may take it.
+    // A copy, because the visitor may move large values out of the event.
     event.clone().each_large(&mut |large| match large {
         Large::Image(image) => found.push(std::mem::take(&mut image.media_type)),
         Large::Part(Part::Image { media_type, .. }) => found.push(std::mem::take(media_type)),

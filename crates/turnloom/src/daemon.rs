@@ -1,4 +1,4 @@
-//! A running daemon: everything started in order, and ended in reverse.
+//! A running daemon. It starts everything in order and ends it in reverse.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,6 +16,7 @@ use crate::descriptors;
 use crate::http::{self, Access, App, Server, SignIns, random_token};
 use crate::log::{self, Log};
 use crate::metrics::Metrics;
+use crate::policy::Rules;
 use crate::private;
 use crate::process::{Instance, Spawner, groups, sweep};
 use crate::runtime::claude::Claude;
@@ -71,7 +72,7 @@ pub enum Failure {
 
 /// What the data directory says of the daemon that uses it, so that the command line finds it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Found {
+pub struct DaemonInfo {
     pub url: String,
     pub pid: u32,
 }
@@ -95,11 +96,11 @@ pub struct Daemon {
 impl Daemon {
     pub async fn start(options: Options) -> Result<Self, Error> {
         let daemon = Self::open(options, Recovery::Now).await?;
-        daemon.write_found()?;
+        daemon.write_daemon_info()?;
         Ok(daemon)
     }
 
-    /// A daemon for whoever only looks into the log: it goes on with nothing an earlier one left, and does not say that it is there.
+    /// A daemon that only reads the log: it recovers nothing that an earlier one left, and does not announce itself.
     pub async fn start_to_read(options: Options) -> Result<Self, Error> {
         Self::open(options, Recovery::Later).await
     }
@@ -120,7 +121,7 @@ impl Daemon {
         let log = Log::open(&data, config.durability)?;
         // The directory is ours from here on.
         let token = match token {
-            Token::Kept => Some(kept_token(&data)?),
+            Token::Kept => Some(stored_token(&data)?),
             Token::Given(token) => Some(token),
             Token::None => None,
         };
@@ -148,7 +149,8 @@ impl Daemon {
             Box::new(Codex::new(config.codex.clone())),
             Box::new(CodexExec::new(config.codex.clone())),
         ]);
-        let sessions = Sessions::new(log.clone(), runtimes, context, config.clone(), Arc::clone(&metrics));
+        let sessions =
+            Sessions::new(log.clone(), runtimes, context, config.clone(), Rules::open(&data), Arc::clone(&metrics));
         let recovered = match recovery {
             Recovery::Now => sessions.recover().await?,
             Recovery::Later => 0,
@@ -189,14 +191,14 @@ impl Daemon {
         self.tracker.close();
         self.tracker.wait().await;
         self.log.close().await?;
-        drop(fs::remove_file(self.data.join(FOUND)));
+        drop(fs::remove_file(self.data.join(DAEMON_FILE)));
         Ok(())
     }
 
-    fn write_found(&self) -> Result<(), Error> {
-        let found = Found { url: self.url(), pid: std::process::id() };
+    fn write_daemon_info(&self) -> Result<(), Error> {
+        let found = DaemonInfo { url: self.url(), pid: std::process::id() };
         let json = serde_json::to_vec(&found).unwrap_or_default();
-        write_private(&self.data.join(FOUND), &json)
+        write_private(&self.data.join(DAEMON_FILE), &json)
     }
 }
 
@@ -207,15 +209,15 @@ enum Recovery {
     Later,
 }
 
-const FOUND: &str = "daemon.json";
+const DAEMON_FILE: &str = "daemon.json";
 const TOKEN: &str = "token";
 const INSTANCE: &str = "instance";
 const GROUPS: &str = "groups";
 const SIGN_INS: &str = "sign-ins";
 
 /// The daemon that uses a data directory, if one wrote itself down there, and its token.
-pub fn find(data: &Path) -> Option<(Found, Option<String>)> {
-    let found = serde_json::from_slice(&fs::read(data.join(FOUND)).ok()?).ok()?;
+pub fn find(data: &Path) -> Option<(DaemonInfo, Option<String>)> {
+    let found = serde_json::from_slice(&fs::read(data.join(DAEMON_FILE)).ok()?).ok()?;
     let token = fs::read_to_string(data.join(TOKEN)).ok().map(|token| token.trim().to_owned());
     Some((found, token))
 }
@@ -251,10 +253,10 @@ fn hosts(config: &Config, address: SocketAddr) -> Vec<String> {
     hosts
 }
 
-fn kept_token(data: &Path) -> Result<String, Error> {
+fn stored_token(data: &Path) -> Result<String, Error> {
     let path = data.join(TOKEN);
     // Somebody may have put it there with an editor.
-    private::tighten(&path).map_err(|cause| Error::File { doing: "close to others", path: path.clone(), cause })?;
+    private::restrict(&path).map_err(|cause| Error::File { doing: "close to others", path: path.clone(), cause })?;
     match fs::read_to_string(&path) {
         Ok(token) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
         Ok(_) => make_token(&path),

@@ -1,4 +1,4 @@
-//! How many files and sockets this process may have open. Every follower is one, so the limit that a shell gives is soon too low.
+//! Raises the limit of open files and sockets of this process. Every follower needs one, so the limit that a shell sets is soon too low.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Config;
 
-/// For the log, for agents (three pipes each) and for whoever calls without following.
+/// Reserved for the log, for agents (three pipes each) and for requests that do not follow.
 const RESERVE: u64 = 1_024;
 
 /// There are not enough for what is configured.
@@ -20,24 +20,24 @@ pub struct TooFew {
 }
 
 /// The limit that this process was given, if it was raised since.
-static GIVEN: OnceLock<Rlimit> = OnceLock::new();
+static ORIGINAL_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
-/// The limit that agents get: the one that whoever started the daemon has. Some programs take a large one for a reason to look at every number.
-pub fn given() -> Option<Rlimit> {
-    GIVEN.get().copied()
+/// The limit that agents get: the one that the daemon itself was started with. With a large limit some programs iterate over every descriptor number.
+pub fn original_limit() -> Option<Rlimit> {
+    ORIGINAL_LIMIT.get().copied()
 }
 
 /// Raises the soft limit as far as it is needed and allowed.
 pub fn raise(config: &Config) -> Result<(), TooFew> {
     let needed = needed(config);
-    let given = getrlimit(Resource::Nofile);
-    let Rlimit { current, maximum } = given;
+    let original_limit = getrlimit(Resource::Nofile);
+    let Rlimit { current, maximum } = original_limit;
     // No limit is enough for everybody.
     let Some(soft) = current.filter(|soft| *soft < needed) else { return Ok(()) };
     let wanted = maximum.map_or(needed, |maximum| maximum.min(needed));
     let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
     if raised.is_ok() {
-        GIVEN.get_or_init(|| given);
+        ORIGINAL_LIMIT.get_or_init(|| original_limit);
     }
     let allowed = if raised.is_ok() { wanted } else { soft };
     if allowed < needed { Err(TooFew { allowed, needed }) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What the daemon counts, for Prometheus.
+//! The daemon's metrics for Prometheus.
 
 use std::fmt::Write as _;
 use std::time::Instant;

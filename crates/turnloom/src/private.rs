@@ -1,4 +1,4 @@
-//! Files for their owner's eyes only, whatever the directory and the umask are. What is in them is known elsewhere.
+//! Files that only their owner can read, whatever the directory and the umask are.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -21,8 +21,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file in a directory that nobody finds by a name, and that is gone with whoever has it open.
-pub fn nameless(directory: &Path) -> io::Result<File> {
+/// A file without a name in a directory. It is gone when it is closed.
+pub fn unnamed(directory: &Path) -> io::Result<File> {
     let path = directory.join(format!("unnamed-{}", uuid::Uuid::new_v4()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&path)?;
     fs::remove_file(&path)?;
@@ -71,11 +71,11 @@ pub fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes a file that others fill, if it is not there, and closes one that is there to everybody else.
 pub fn ensure(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(MODE).open(path)?;
-    tighten(path)
+    restrict(path)
 }
 
 /// Closes a file to everybody else, if it is there.
-pub fn tighten(path: &Path) -> io::Result<()> {
+pub fn restrict(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() && found.permissions().mode() & 0o077 != 0 => {
             fs::set_permissions(path, Permissions::from_mode(MODE))
@@ -105,10 +105,10 @@ mod tests {
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, MODE);
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "old", "what others fill is left as it is");
-        let mut kept = nameless(place.path()).unwrap();
+        let mut kept = unnamed(place.path()).unwrap();
         kept.write_all(b"kept").unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nobody finds it");
-        tighten(&place.path().join("nothing")).unwrap();
+        restrict(&place.path().join("nothing")).unwrap();
         let (own, linked) = (place.path().join("own"), place.path().join("linked"));
         fs::create_dir(&own).unwrap();
         fs::set_permissions(&own, Permissions::from_mode(0o755)).unwrap();

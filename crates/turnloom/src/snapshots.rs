@@ -1,4 +1,4 @@
-//! Every fold whose result is kept beside logs, and the check that makes all of them again. Whoever keeps another kind names it here.
+//! Every fold whose result is stored as a snapshot, and the check that recomputes all of them. A new kind of snapshot must be added to the list here.
 //!
 //! Not here: how each is kept and used; that is its owner's.
 
@@ -80,7 +80,7 @@ pub struct Wrong {
     pub seq: Seq,
 }
 
-/// Makes everything that is kept beside the logs again and compares. What differs is removed: whoever needs it makes it anew.
+/// Recomputes every snapshot and compares. A wrong one is removed; it is made again when it is needed.
 pub async fn check(log: &Log) -> Result<Report, log::Error> {
     let mut report = Report::default();
     for archived in [false, true] {

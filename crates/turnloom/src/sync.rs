@@ -1,4 +1,4 @@
-//! A lock that a panic elsewhere does not spoil.
+//! A lock that ignores poisoning.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The daemon's token: which texts may be one, and where it is kept. Who is let in with it is decided in `http`.
+//! The daemon's token: which texts are valid, and where it is stored. Access with it is checked in `http`.
 
 use std::collections::BTreeSet;
 

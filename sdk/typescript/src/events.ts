@@ -79,12 +79,12 @@ function refuse(problem: TurnloomError['problem']): void {
   if (!error.isTransient) throw error
 }
 
-const NO_FACTS = ['accepted', 'heartbeat', 'problem']
+const CONTROL_FRAMES = ['accepted', 'heartbeat', 'problem']
 
 /** The frames that are events of the log, without those that are known. */
 function facts(frames: StreamEvent[], position: number): SessionEvent[] {
   return frames
-    .filter(({ name }) => !NO_FACTS.includes(name))
+    .filter(({ name }) => !CONTROL_FRAMES.includes(name))
     .map(({ data }) => data as SessionEvent)
     .filter(({ seq }) => seq > position)
 }

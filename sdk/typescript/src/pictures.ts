@@ -5,7 +5,7 @@ import type { Turnloom } from './client.js'
 /** A new address is asked for when so much of the old one's time has passed. */
 const RENEW_AFTER = 0.8
 /** What could not be renewed is tried again after this. */
-const AGAIN_MS = 10_000
+const RETRY_MS = 10_000
 
 /** Tells an address for a picture, and a new one before it ends, until what is returned is called. A picture that is not there has none. */
 export function followPictureUrl(turnloom: Turnloom, blobId: string, onUrl: (url: string) => void): () => void {
@@ -22,7 +22,7 @@ export function followPictureUrl(turnloom: Turnloom, blobId: string, onUrl: (url
       if (!signal.aborted) onFailure()
     }
   }
-  const later = (ms: number) => void (timer = setTimeout(() => void ask(() => later(AGAIN_MS)), ms))
+  const later = (ms: number) => void (timer = setTimeout(() => void ask(() => later(RETRY_MS)), ms))
   void ask(() => undefined)
   return () => {
     leave.abort()

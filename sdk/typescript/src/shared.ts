@@ -27,7 +27,7 @@ export function dialShared(start: () => SharedWorker): Dial {
     if (isBroken || !worker) return address.headers ? nobody(listener) : dialWebSocket(address, listener)
     // Each connection has a port of its own, so that nothing of an earlier one is taken for it.
     const { port1: port, port2: theirs } = new MessageChannel()
-    const tell = (message: FromPage) => port.postMessage(message)
+    const post = (message: FromPage) => port.postMessage(message)
     let isThere = false
     let isOpen = false
     let isOver = false
@@ -39,7 +39,7 @@ export function dialShared(start: () => SharedWorker): Dial {
       listener.onClose()
     }
     const leave = () => {
-      tell({ close: true })
+      post({ close: true })
       end()
     }
     worker.onerror = () => {
@@ -58,15 +58,15 @@ export function dialShared(start: () => SharedWorker): Dial {
     // A page that is left may be kept for a while; it must not hold anything then.
     globalThis.addEventListener('pagehide', leave)
     worker.port.postMessage({ join: true }, [theirs])
-    tell({ dial: address })
+    post({ dial: address })
     const giveUp = () => {
-      tell({ giveUp: true })
+      post({ giveUp: true })
       // The worker itself may be what is dead. One that has worked is started again; one that never said anything is not.
       if (isOpen) worker = undefined
       else if (!isThere) isBroken = true
       end()
     }
-    return { send: (op) => !isOver && tell({ op: op as Op }), close: leave, giveUp }
+    return { send: (op) => !isOver && post({ op: op as Op }), close: leave, giveUp }
   }
 }
 
@@ -78,29 +78,33 @@ function nobody(listener: ChannelListener): Channel {
 }
 
 /** What runs in the worker, once for each port of a page. `dial` is another one in tests only. */
-export function createSwitchboard(dial: Dial = dialEither): (port: MessagePort) => void {
-  const lines = new Map<string, Line>()
+export function createConnectionSharer(dial: Dial = dialEither): (port: MessagePort) => void {
+  const connections = new Map<string, SharedConnection>()
   return (port) => {
-    let line: Line | undefined
+    let connection: SharedConnection | undefined
     const leave = () => {
-      line?.leave(port)
-      line = undefined
+      connection?.leave(port)
+      connection = undefined
       port.close()
     }
     port.onmessage = ({ data }: MessageEvent<FromPage>) => {
       if ('dial' in data) {
-        tell(port, { heard: true })
+        post(port, { heard: true })
         const key = JSON.stringify(data.dial)
-        line = lines.get(key)
-        if (!line) {
+        connection = connections.get(key)
+        if (!connection) {
           // One that is over may hear of it twice, when another has its place already.
-          const made: Line = new Line(dial, data.dial, () => lines.get(key) === made && lines.delete(key))
-          lines.set(key, made)
-          line = made
+          const made: SharedConnection = new SharedConnection(
+            dial,
+            data.dial,
+            () => connections.get(key) === made && connections.delete(key),
+          )
+          connections.set(key, made)
+          connection = made
         }
-        line.join(port)
-      } else if ('op' in data) line?.send(port, data.op)
-      else if ('giveUp' in data) line?.giveUp()
+        connection.join(port)
+      } else if ('op' in data) connection?.send(port, data.op)
+      else if ('giveUp' in data) connection?.giveUp()
       else leave()
     }
     // A page that was killed says nothing; browsers that know do.
@@ -110,7 +114,7 @@ export function createSwitchboard(dial: Dial = dialEither): (port: MessagePort) 
 }
 
 /** One connection, and the ports that use it. */
-class Line {
+class SharedConnection {
   /** Which subscription is whose. */
   readonly #names = new Map<string, MessagePort>()
   readonly #ports = new Set<MessagePort>()
@@ -123,7 +127,7 @@ class Line {
     const listener: ChannelListener = {
       onOpen: () => {
         this.#isOpen = true
-        for (const port of this.#ports) tell(port, { opened: true })
+        for (const port of this.#ports) post(port, { opened: true })
       },
       onMessage: (message) => this.#take(message),
       onClose: () => this.#end(),
@@ -133,7 +137,7 @@ class Line {
 
   join(port: MessagePort): void {
     this.#ports.add(port)
-    if (this.#isOpen) tell(port, { opened: true })
+    if (this.#isOpen) post(port, { opened: true })
   }
 
   send(port: MessagePort, op: Op): void {
@@ -162,7 +166,7 @@ class Line {
 
   #end(): void {
     this.#onOver()
-    for (const port of this.#ports) tell(port, { closed: true })
+    for (const port of this.#ports) post(port, { closed: true })
     this.#ports.clear()
   }
 
@@ -171,8 +175,8 @@ class Line {
     const port = this.#names.get(name)
     if (!port) return
     if (message.op === 'ended' || message.op === 'error') this.#names.delete(name)
-    tell(port, { message })
+    post(port, { message })
   }
 }
 
-const tell = (port: MessagePort, message: FromWorker) => port.postMessage(message)
+const post = (port: MessagePort, message: FromWorker) => port.postMessage(message)

@@ -1,8 +1,8 @@
 // The shared worker itself: `new SharedWorker(url of this file, { type: 'module' })`. Pages send a port for each connection they need.
 
-import { createSwitchboard } from './shared.js'
+import { createConnectionSharer } from './shared.js'
 
-const join = createSwitchboard()
+const join = createConnectionSharer()
 
 globalThis.addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports

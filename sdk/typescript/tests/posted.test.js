@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { Turnloom } from 'turnloom'
 
-import { createSwitchboard, dialShared } from '../dist/shared.js'
+import { createConnectionSharer, dialShared } from '../dist/shared.js'
 import { QUICK, asStreamed, eventually, fixture } from './support.js'
 
 const the = fixture()
@@ -24,7 +24,7 @@ globalThis.addEventListener = globalThis.removeEventListener = () => undefined
 
 /** A shared worker in this process. */
 function workerOf() {
-  const join = createSwitchboard()
+  const join = createConnectionSharer()
   const { port1, port2 } = new MessageChannel()
   port2.onmessage = ({ ports, data }) => (ports?.length ? ports : [data.port]).forEach(join)
   after(() => port1.close())
@@ -111,7 +111,7 @@ test('a worker that lives is not given up because a connection does not open', a
     return ports
   }
   const nothing = () => undefined
-  const join = createSwitchboard(() => ({ send: nothing, close: nothing, giveUp: nothing }))
+  const join = createConnectionSharer(() => ({ send: nothing, close: nothing, giveUp: nothing }))
   let [started, joined] = [0, 0]
   const postMessage = (_, [port]) => (joined++, join(port))
   const dial = dialShared(() => (started++, { port: { postMessage } }))

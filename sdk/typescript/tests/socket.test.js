@@ -5,7 +5,7 @@ import { beforeEach, describe, test } from 'node:test'
 
 import { Turnloom } from 'turnloom'
 
-import { createSwitchboard, dialShared } from '../dist/shared.js'
+import { createConnectionSharer, dialShared } from '../dist/shared.js'
 
 const SSE = { headers: { 'content-type': 'text/event-stream' } }
 const QUICK = { firstDelay: 1, longestDelay: 4 }
@@ -189,7 +189,7 @@ describe('a socket that does not come about', () => {
 describe('pages that share a worker', () => {
   /** A shared worker in this process. */
   function workerOf() {
-    const join = createSwitchboard()
+    const join = createConnectionSharer()
     const { port1, port2 } = new MessageChannel()
     port2.onmessage = ({ ports, data }) => (ports?.length ? ports : [data.port]).forEach(join)
     port2.unref()
@@ -238,7 +238,7 @@ describe('pages that share a worker', () => {
 
   test('share the new socket also when somebody gives the old one up late', () => {
     const dialled = []
-    const join = createSwitchboard((_, listener) => {
+    const join = createConnectionSharer((_, listener) => {
       dialled.push(listener)
       return { send: () => undefined, close: () => undefined, giveUp: () => undefined }
     })

@@ -18,20 +18,6 @@ const TOUCH: &str = r#"
 "#;
 
 #[test]
-fn allowed_always_for_the_project_is_kept_in_it() {
-    let (place, id) = session(TOUCH);
-    place.say(&id, "make it");
-    let ask = place.ask(&id);
-    let options = ask["request"]["options"].as_array().unwrap();
-    let rules: Vec<_> = options.iter().filter_map(|option| option["rule"].as_str()).collect();
-    let rule = rules.iter().find(|rule| rule.starts_with("project: Bash(")).expect("a rule for the project");
-    place.permit(&id, &ask, &json!({ "reply": "always", "rule": rule }));
-    place.until_idle(&id).completed();
-    assert!(place.file(".claude/settings.local.json").unwrap().contains("touch made.txt"));
-    place.end();
-}
-
-#[test]
 fn the_input_is_edited_before_it_runs() {
     let (place, id) = session(TOUCH);
     place.say(&id, "make it");

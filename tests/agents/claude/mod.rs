@@ -7,6 +7,7 @@ mod failures;
 mod history;
 mod outputs;
 mod parameters;
+mod policy;
 mod stopping;
 mod talking;
 

@@ -102,9 +102,9 @@ export class Conversation {
     timings.mark('first_event')
     for (const op of changes) {
       if (op.op === 'set' && op.path.length === 0 && op.fields['activity']) timings.mark('first_status')
-      const text =
-        op.op === 'append' ? op.field === 'text' : op.op === 'insert' && 'kind' in op.node && op.node.kind === 'text'
-      if (text && !timings.has('first_text')) {
+      if (bringsText(op) && !timings.has('first_text')) {
+        // A quick turn comes in one piece: its status is over when its text is there.
+        timings.mark('first_status')
         timings.mark('first_text')
         timings.markPaint('painted')
       }
@@ -132,7 +132,7 @@ export class Conversation {
     if (!this.running || this.stopping) return
     this.stopping = true
     try {
-      // Whoever stops a turn by hand wants to look first: what waits is held.
+      // A person who stops a turn wants to look first, so the queue is held.
       await api.stop(this.id, { then: 'hold' })
     } finally {
       this.stopping = false
@@ -157,6 +157,14 @@ export class Conversation {
       this.loadingOlder = false
     }
   }
+}
+
+/** Whether a change brings words of the agent: more of a block, a block, or a message that is already there. */
+function bringsText(op: Op): boolean {
+  if (op.op === 'append') return op.field === 'text'
+  if (op.op !== 'insert') return false
+  if ('kind' in op.node) return op.node.kind === 'text'
+  return 'blocks' in op.node && op.node.role === 'agent' && op.node.blocks.some(({ kind }) => kind === 'text')
 }
 
 const kept = new Map<string, Conversation>()

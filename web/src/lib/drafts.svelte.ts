@@ -3,7 +3,7 @@
 
 import { newId } from 'turnloom'
 import type { Attachment } from './attachments'
-import { forget, keep, kept } from './kept'
+import { removeValue, putValue, getValue } from './database'
 import { load, namesUnder, store } from './storage'
 
 /** How long other windows have to say which drafts are theirs. */
@@ -13,14 +13,14 @@ const textName = (session: string, id: string) => `draft.${session}.${id}`
 const filesKey = (session: string, id: string) => `draft/${session}/${id}`
 const ID = /^[0-9a-f-]{36}$/
 
-type Said = { ask: string } | { holds: string; id: string }
+type TabMessage = { ask: string } | { holds: string; id: string }
 
 /** Drafts of this window, by session. */
 const own = new Map<string, Draft>()
 const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('turnloom.drafts')
-const listeners = new Set<(said: Said) => void>()
+const listeners = new Set<(message: TabMessage) => void>()
 if (channel)
-  channel.onmessage = ({ data }: MessageEvent<Said>) => {
+  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     const mine = 'ask' in data ? own.get(data.ask) : undefined
     if (mine) channel.postMessage({ holds: mine.session, id: mine.id })
     for (const listener of listeners) listener(data)
@@ -29,7 +29,8 @@ if (channel)
 /** The drafts of a session that other windows hold. */
 async function heldElsewhere(session: string): Promise<Set<string>> {
   const held = new Set<string>()
-  const listener = (said: Said) => void ('holds' in said && said.holds === session && held.add(said.id))
+  const listener = (message: TabMessage) =>
+    void ('holds' in message && message.holds === session && held.add(message.id))
   listeners.add(listener)
   channel?.postMessage({ ask: session })
   await new Promise((resolve) => setTimeout(resolve, ANSWER_MS))
@@ -102,11 +103,11 @@ export class Draft {
 
   async #keepFiles(): Promise<void> {
     const key = filesKey(this.session, this.id)
-    await (this.#attachments.length > 0 ? keep(key, this.#attachments) : forget(key))
+    await (this.#attachments.length > 0 ? putValue(key, this.#attachments) : removeValue(key))
   }
 
   async #restore(): Promise<void> {
-    const files = await kept<Attachment[]>(filesKey(this.session, this.id))
+    const files = await getValue<Attachment[]>(filesKey(this.session, this.id))
     if (files && this.#attachments.length === 0) this.#attachments = files
     const stored = storedIds(this.session)
     if (stored.length === 0) return
@@ -125,11 +126,11 @@ export class Draft {
   /** Takes over what a closed window has left. */
   async #adopt(id: string): Promise<void> {
     const text = textOf(this.session, id)
-    const files = (await kept<Attachment[]>(filesKey(this.session, id))) ?? []
+    const files = (await getValue<Attachment[]>(filesKey(this.session, id))) ?? []
     this.text = [this.#text, text].filter(Boolean).join('\n\n')
     if (files.length > 0) this.attachments = [...this.#attachments, ...files]
     store(textName(this.session, id), undefined)
-    await forget(filesKey(this.session, id))
+    await removeValue(filesKey(this.session, id))
   }
 }
 

@@ -1,4 +1,4 @@
-// What is about to be seen. One observer for the page; whoever waits is told once.
+// Elements that are about to become visible. One observer serves the whole page; each callback runs once.
 
 const MARGIN = '800px 0px'
 

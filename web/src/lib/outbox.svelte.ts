@@ -4,7 +4,7 @@
 import { newId, TurnloomError, type MessagePart, type When } from 'turnloom'
 import { api } from './api'
 import type { Attachment } from './attachments'
-import { forget, keep, keptUnder, kept } from './kept'
+import { removeValue, putValue, getValues, getValue } from './database'
 import { timings } from './timings.svelte'
 
 const HOUR = 3_600_000
@@ -40,10 +40,10 @@ class Outbox {
 
   /** Takes up what earlier pages could not send. */
   async start(): Promise<void> {
-    const stored = (await keptUnder<Stored>('outbox/')).sort((a, b) => a.at - b.at)
+    const stored = (await getValues<Stored>('outbox/')).sort((a, b) => a.at - b.at)
     const error = new TurnloomError(0, { code: 'not_sent', detail: 'This message was not sent.' })
     for (const outgoing of stored) {
-      if (Date.now() - outgoing.at > KEPT_FOR) void forget(keyOf(outgoing))
+      if (Date.now() - outgoing.at > KEPT_FOR) void removeValue(keyOf(outgoing))
       else if (!this.#find(outgoing)) this.#put({ ...outgoing, accepted: false, error })
     }
     await this.retry()
@@ -58,7 +58,7 @@ class Outbox {
   ): { message_id: string; isKept: Promise<void> } {
     const stored: Stored = { session, message_id: newId(), text, attachments, when, at: Date.now() }
     this.#put({ ...stored, accepted: false })
-    const keeping = keep(keyOf(stored), stored)
+    const keeping = putValue(keyOf(stored), stored)
     // One that the daemon did not take is safe only with the browser.
     const delivered = this.deliver(stored).then((taken) => (taken ? undefined : keeping))
     return { message_id: stored.message_id, isKept: Promise.race([keeping, delivered]) }
@@ -73,7 +73,7 @@ class Outbox {
       await api.postMessage(session, { message: contentOf(stored), message_id, when })
       timings.mark('accepted')
       this.#change(stored, { accepted: true })
-      void forget(keyOf(stored))
+      void removeValue(keyOf(stored))
       return true
     } catch (error) {
       this.#change(stored, { error: error as TurnloomError })
@@ -88,7 +88,7 @@ class Outbox {
     const waiting = this.all.filter(({ at, error }) => mayPass(error) && Date.now() - at < SENT_ALONE)
     for (const outgoing of waiting) {
       // Another window may have taken it back or sent it.
-      if (!(await kept(keyOf(outgoing)))) this.#drop(outgoing)
+      if (!(await getValue(keyOf(outgoing)))) this.#drop(outgoing)
       // So may somebody here, meanwhile.
       else if (this.#find(outgoing)) await this.deliver(outgoing)
     }
@@ -108,7 +108,7 @@ class Outbox {
   /** Resolves when no page will send it any more. */
   async discard(outgoing: Stored): Promise<void> {
     this.#drop(outgoing)
-    await forget(keyOf(outgoing))
+    await removeValue(keyOf(outgoing))
   }
 
   #find({ message_id }: Stored): Outgoing | undefined {

@@ -3,7 +3,7 @@
 /** How long the page may be held up by one slice. */
 const SLICE_MS = 6
 /** Work that waited so long is done even if the page is never at rest. */
-const PATIENCE_MS = 200
+const IDLE_TIMEOUT_MS = 200
 
 type Work = Iterator<unknown>
 
@@ -24,7 +24,7 @@ function wake(): void {
   if (waiting || queue.length === 0) return
   waiting = true
   // Not every browser says when it is at rest.
-  if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: PATIENCE_MS })
+  if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: IDLE_TIMEOUT_MS })
   else setTimeout(run, 1)
 }
 

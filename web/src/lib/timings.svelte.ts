@@ -64,7 +64,7 @@ class Timings {
   /** Changes that came and are not painted yet. */
   #unpainted = 0
   #oldest = 0
-  #told = 0
+  #told = -Infinity
   /** The backlog at the last paint, and the worst since the session was opened. */
   backlog = $state.raw({ depth: 0, age: 0, worstDepth: 0, worstAge: 0 })
 

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use super::{Awaited, Loss};
+use super::{Awaited, NoTurnReason};
 use crate::event::{Envelope, Event};
 use crate::id::{MessageId, Seq, SessionId};
 
 /// Whether the message `m` is in a turn after these facts, or why it will not be.
-fn fate(facts: &[(&str, Value)]) -> Result<bool, Loss> {
+fn fate(facts: &[(&str, Value)]) -> Result<bool, NoTurnReason> {
     let mut awaited = Awaited::new(MessageId::trusted("m"));
     for (at, (kind, data)) in facts.iter().enumerate() {
         awaited.step(&Envelope {
@@ -17,7 +17,7 @@ fn fate(facts: &[(&str, Value)]) -> Result<bool, Loss> {
             event: Event::from_value(kind, data),
         });
     }
-    awaited.loss().map_or(Ok(awaited.is_in_turn()), Err)
+    awaited.no_turn_reason().map_or(Ok(awaited.is_in_turn()), Err)
 }
 
 fn queue(ids: &[&str]) -> (&'static str, Value) {
@@ -48,18 +48,18 @@ fn what_becomes_of_a_message() {
         (vec![queue(&["other"]), queue(&[]), said("other"), said("m")], Ok(true)),
         (vec![queue(&["m"]), queue(&["other", "m"])], Ok(false)),
         (vec![queue(&["m"]), queue(&[]), said("m"), queue(&["other"]), ended()], Ok(true)),
-        (vec![queue(&["m"]), queue(&[])], Err(Loss::Removed)),
-        (vec![queue(&["m"]), queue(&[]), said("other"), queue(&["other"])], Err(Loss::Removed)),
-        (vec![queue(&["m"]), held("m")], Err(Loss::Held)),
+        (vec![queue(&["m"]), queue(&[])], Err(NoTurnReason::Removed)),
+        (vec![queue(&["m"]), queue(&[]), said("other"), queue(&["other"])], Err(NoTurnReason::Removed)),
+        (vec![queue(&["m"]), held("m")], Err(NoTurnReason::Held)),
         (vec![queue(&["m"]), held("m"), queue(&["m"])], Ok(false)),
-        (vec![queue(&["m"]), held("m"), archived(true)], Err(Loss::Archived)),
-        (vec![queue(&["m"]), held("m"), queue(&[])], Err(Loss::Removed)),
-        (vec![queue(&["m"]), archived(true)], Err(Loss::Archived)),
+        (vec![queue(&["m"]), held("m"), archived(true)], Err(NoTurnReason::Archived)),
+        (vec![queue(&["m"]), held("m"), queue(&[])], Err(NoTurnReason::Removed)),
+        (vec![queue(&["m"]), archived(true)], Err(NoTurnReason::Archived)),
         (vec![queue(&["m"]), archived(true), archived(false)], Ok(false)),
         (vec![archived(true), archived(false), queue(&["m"])], Ok(false)),
-        (vec![queue(&["m"]), ended()], Err(Loss::Ended)),
+        (vec![queue(&["m"]), ended()], Err(NoTurnReason::Ended)),
         (vec![queue(&["m"]), ended(), ready()], Ok(false)),
-        (vec![queue(&["m"]), archived(true), queue(&[])], Err(Loss::Removed)),
+        (vec![queue(&["m"]), archived(true), queue(&[])], Err(NoTurnReason::Removed)),
     ] {
         assert_eq!(fate(&facts), expected, "{facts:?}");
     }

@@ -1,5 +1,5 @@
-//! The files that a session has changed, each with what is different now from when the session began to change it. A fold of what agents tell of
-//! their edits; what commands did to files is not known, unless an agent tells it as a diff.
+//! The files that a session has changed, each with a diff against its state before the session first changed it. This is a fold of the edits that
+//! agents report. Changes that commands make to files are only known if an agent reports them as a diff.
 
 mod net;
 #[cfg(test)]
@@ -35,13 +35,13 @@ pub struct Changes {
     cwd: Option<String>,
     files: BTreeMap<String, File>,
     /// What was told, to begin again without the turns that were taken back.
-    told: Vec<Told>,
+    told: Vec<ReportedChange>,
     /// Counts changes, so that the newest can stand first.
     count: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Told {
+struct ReportedChange {
     turn: Option<TurnId>,
     patches: Vec<FilePatch>,
     /// The change of the turn as a whole, instead of one more.
@@ -94,7 +94,8 @@ impl Changes {
             Event::Rollback(rollback) if rollback.files_restored => {
                 let told = std::mem::take(&mut self.told);
                 self.files.clear();
-                let stays = |told: &Told| told.turn.as_ref().is_none_or(|turn| !rollback.turn_ids.contains(turn));
+                let stays =
+                    |told: &ReportedChange| told.turn.as_ref().is_none_or(|turn| !rollback.turn_ids.contains(turn));
                 told.into_iter().filter(stays).for_each(|told| self.take(told));
                 return true;
             }
@@ -103,7 +104,7 @@ impl Changes {
         if diffs.is_empty() && !whole_turn {
             return false;
         }
-        self.take(Told { turn: envelope.turn_id.clone(), patches: diffs, whole_turn });
+        self.take(ReportedChange { turn: envelope.turn_id.clone(), patches: diffs, whole_turn });
         true
     }
 
@@ -119,7 +120,7 @@ impl Changes {
         self.files.get(path).and_then(|file| file.shown(path))
     }
 
-    fn take(&mut self, told: Told) {
+    fn take(&mut self, told: ReportedChange) {
         self.count += 1;
         if told.whole_turn {
             self.before_turn(told.turn.as_ref());

@@ -1,4 +1,4 @@
-//! What became of one file, whatever was done to it in between. Only the lines that diffs have shown are known; that is enough to join them.
+//! Joins all changes of one file into one difference. Only the lines that the diffs show are known; that is enough to join them.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Unified diffs, read: which files, which hunks. The counts of a hunk say where it ends, so a removed line that looks like a header is a line.
+//! Parses unified diffs into files and hunks. The line counts of a hunk say where it ends, so a removed line that looks like a header is treated as a
+//! line.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{ClientTool, ClientTools, GIVEN, OF_RUN, read, servable};
+use super::{ClientTool, ClientTools, RUN_TOOLS, SESSION_TOOLS, read, servable};
 
 fn tool(name: &str) -> Value {
     json!({ "name": name, "description": "d", "input_schema": { "type": "object" } })
@@ -46,10 +46,10 @@ fn an_offer_is_taken_as_far_as_it_can_be_served() {
 fn a_run_adds_to_what_the_session_has_and_takes_nothing_away() {
     let mut tools = ClientTools::default();
     let settings = |name: &str, list: Value| serde_json::Map::from_iter([(name.to_owned(), list)]);
-    assert!(tools.configure(&settings(GIVEN, json!([tool("a")]))));
-    assert!(!tools.configure(&settings(GIVEN, json!([tool("a")]))), "the same again is no change");
-    assert!(tools.configure(&settings(OF_RUN, json!([tool("a"), tool("b")]))));
+    assert!(tools.configure(&settings(SESSION_TOOLS, json!([tool("a")]))));
+    assert!(!tools.configure(&settings(SESSION_TOOLS, json!([tool("a")]))), "the same again is no change");
+    assert!(tools.configure(&settings(RUN_TOOLS, json!([tool("a"), tool("b")]))));
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    assert!(tools.configure(&settings(OF_RUN, json!([]))));
+    assert!(tools.configure(&settings(RUN_TOOLS, json!([]))));
     assert!(tools.contains("a") && !tools.contains("b"));
 }

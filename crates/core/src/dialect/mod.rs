@@ -23,17 +23,17 @@ use crate::id::{AskId, TurnId};
 pub use crate::projection::{Frame, Frames, Muted, Projection};
 
 /// A fold of a log into another protocol's frames. Up to where a reader begins it is the same for all of them, so it is folded once, copied, and the
-/// copy is [aimed](Dialect::aim) at what the reader wants.
+/// copy is [prepared](Dialect::start_reader) for that reader.
 pub trait Dialect: Projection<Output = Frames> + Clone + Default + Sync + 'static {
     /// What one reader wants of the session.
     type Reader;
 
     /// Turns a fold of the past that nobody was told of into that of one reader, who is told what comes.
-    fn aim(&mut self, reader: Self::Reader);
+    fn start_reader(&mut self, reader: Self::Reader);
 
     /// Whether the response should end here because somebody has to answer first. It may go on for a moment, so that asks that come together
     /// are told together.
-    fn waits(&self) -> bool {
+    fn needs_answer(&self) -> bool {
         false
     }
 
@@ -49,7 +49,7 @@ pub trait Dialect: Projection<Output = Frames> + Clone + Default + Sync + 'stati
 /// Why a response ends before the log says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// [`Dialect::waits`] said so.
+    /// [`Dialect::needs_answer`] said so.
     Waiting,
     /// The daemon is shutting down, or the session was removed.
     Gone,

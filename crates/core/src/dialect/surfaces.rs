@@ -1,5 +1,5 @@
-//! What is shown beside the text and is replaced in place: plans, diffs, components, artifacts, shared state. Several dialects show them in their own
-//! way, so here is only what each of them is at a moment.
+//! Things that are shown beside the text and replaced in place: plans, diffs, components, artifacts, shared state. Several dialects show them in
+//! their own ways; this module only keeps their current values.
 
 use std::collections::HashMap;
 

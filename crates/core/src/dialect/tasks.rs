@@ -1,7 +1,7 @@
 //! Tasks: every turn of every session as one line of work that starts, goes on and ends. A fold per session, with nothing in it while no turn runs.
 //!
-//! Who reads which session, and the one order over all of them, is not here: logs have positions of their own, so that order is made where commits
-//! meet, in the `turnloom` crate.
+//! Not here: who reads which session, and the order over all of them. Logs have positions of their own, so that order is made in the `turnloom`
+//! crate, where commits meet.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl SessionTasks {
     }
 
     /// Something happened in the turn that changes nothing else here.
-    pub fn heard(&mut self, at: Timestamp) {
+    pub fn touch(&mut self, at: Timestamp) {
         if let Some(task) = &mut self.task {
             task.last_activity_at = task.last_activity_at.max(at);
         }
@@ -206,7 +206,7 @@ impl Muted for Change {
     }
 }
 
-/// Every task of one session, for whoever asks what became of a turn. What agents said is not in it.
+/// Every task of one session, to look up the result of a turn. It does not hold what agents said.
 #[derive(Debug, Clone, Default)]
 pub struct TaskHistory {
     tasks: SessionTasks,
@@ -328,7 +328,7 @@ pub fn is_zombie(silent: Duration, waits_for_person: bool, after: Duration) -> b
     !waits_for_person && silent >= after
 }
 
-/// Lets one piece of progress of each task through in a while; whoever is held back is looked at again, and then the newest is told.
+/// Limits how often the progress of each task is sent. A delayed task is checked again later, and then its newest progress is sent.
 #[derive(Debug)]
 pub struct Throttle {
     every_ms: i64,

@@ -1,4 +1,4 @@
-//! Plain text: what the agent says, as it says it, for a terminal or a pipe. Nothing else is told: no thoughts, no tools, no sub-agents.
+//! Plain text: the agent's answer as it is streamed, for a terminal or a pipe. Thoughts, tools and sub-agents are left out.
 
 use super::{Dialect, Ending, Frames, Muted as _, Projection};
 use crate::awaited::Awaited;
@@ -48,7 +48,7 @@ impl PlainText {
     /// A fold of the whole log for one reader.
     pub fn new(scope: Scope) -> Self {
         let mut fold = Self::default();
-        fold.aim(scope);
+        fold.start_reader(scope);
         fold
     }
 
@@ -129,7 +129,7 @@ impl Projection for PlainText {
 impl Dialect for PlainText {
     type Reader = Scope;
 
-    fn aim(&mut self, scope: Scope) {
+    fn start_reader(&mut self, scope: Scope) {
         if let Scope::Answer(message_id) = &scope {
             // Whatever else runs is not wanted.
             *self = Self { awaited: Some(Awaited::new(message_id.clone())), ..Self::default() };
@@ -137,13 +137,13 @@ impl Dialect for PlainText {
         self.scope = scope;
     }
 
-    fn waits(&self) -> bool {
-        !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
+    fn needs_answer(&self) -> bool {
+        !self.over && self.awaited.as_ref().and_then(Awaited::no_turn_reason).is_some()
     }
 
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
         self.end_line(frames);
-        match self.awaited.as_ref().and_then(Awaited::loss).filter(|_| ending == Ending::Waiting) {
+        match self.awaited.as_ref().and_then(Awaited::no_turn_reason).filter(|_| ending == Ending::Waiting) {
             Some(loss) => self.write(&format!("error: {loss}\n"), frames),
             None => self.write("error: the daemon is shutting down\n", frames),
         }

@@ -43,6 +43,22 @@ words! {
     EndReason { #[default] Completed, Error, Terminated }
     /// A person's answer to a permission request.
     PermissionReply { #[default] Once, Always, Reject }
+    /// What the rules say about a call.
+    PolicyEffect { #[default] Allow, Ask, Deny }
+    /// How far a rule reaches.
+    RuleScope {
+        /// Everywhere and in every mode; no rule can allow it.
+        Absolute,
+        /// In one mode.
+        #[default]
+        Mode,
+        /// For this user, wherever an agent works.
+        User,
+        /// In one working directory.
+        Project,
+        /// In one session.
+        Session,
+    }
     /// How a sub-agent or a background task ended.
     WorkStatus { #[default] Completed, Failed, Interrupted }
     /// What runs in the background.
@@ -172,7 +188,7 @@ payloads! {
         pub reason: Option<String>,
         /// Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to.
         pub anchor: Option<String>,
-        /// Whoever stopped the turn held the queue as well; absent when it goes on.
+        /// `hold` if the person who stopped the turn also held the queue; absent if the queue continues.
         pub then: Option<AfterStop>,
     }
     /// Something went wrong, with what to do about it.
@@ -249,6 +265,54 @@ payloads! {
     /// A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size.
     Image { pub media_type: String, pub data: Option<String>, pub blob: Option<BlobRef> }
 
+    /// The rules have decided about a call, before it runs.
+    ToolDecided {
+        pub tool_use_id: ToolUseId,
+        pub tool: String,
+        pub judged: Judged,
+    }
+    /// What was decided about a call, and why.
+    Judged {
+        pub effect: PolicyEffect,
+        /// The rule that decided: where it stands, and its name there.
+        pub rule: String,
+        pub scope: RuleScope,
+        /// The session's mode then.
+        pub mode: Option<String>,
+        /// For the agent and for people.
+        pub reason: String,
+        /// Only the running of it would tell what it does.
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub opaque: bool,
+        /// The SHA-256 of the input, as compact JSON.
+        pub input_sha256: String,
+        /// What the call consists of: each simple command of a script, or the call itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub parts: Vec<CallPart>,
+    }
+    /// One simple command of a script, or the whole call of another tool.
+    CallPart {
+        /// The command, after the shell's expansions as far as they are known.
+        pub command: Option<String>,
+        /// What brought it about: `sh -c`, `xargs`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub inside: Vec<String>,
+        pub acts: Vec<CallAct>,
+    }
+    /// One thing that a call would do.
+    CallAct {
+        /// The sort of act, as rules name it.
+        pub does: String,
+        /// The same for people.
+        pub text: String,
+        pub path: Option<String>,
+        /// The path is not, or not surely, in the working directory.
+        pub outside: Option<bool>,
+        pub host: Option<String>,
+        /// This act decided about the call.
+        pub decides: Option<bool>,
+    }
+
     // ---- asks ----
 
     PermissionRequest {
@@ -258,6 +322,8 @@ payloads! {
         pub tool_use_id: Option<ToolUseId>,
         pub title: Option<String>,
         pub options: Vec<PermissionOption>,
+        /// Which rule wants a person to decide, and what the call would do.
+        pub judged: Option<Box<Judged>>,
     }
     /// One answer that may be given.
     PermissionOption {
@@ -265,6 +331,8 @@ payloads! {
         pub label: String,
         /// The rule that `always` would store.
         pub rule: Option<String>,
+        /// How far that rule would reach.
+        pub scope: Option<RuleScope>,
     }
     PermissionResolved {
         pub ask_id: AskId,

@@ -133,7 +133,7 @@ impl Envelope {
         let subagent_id = if names_itself || !wire.data.get().contains("\"subagent_id\"") {
             None
         } else {
-            serde_json::from_str::<Doer>(wire.data.get())?.subagent_id
+            serde_json::from_str::<SubagentField>(wire.data.get())?.subagent_id
         };
         Ok(Envelope {
             seq: wire.seq,
@@ -223,7 +223,7 @@ pub(super) fn write_data<T: Serialize>(
 }
 
 #[derive(Deserialize)]
-struct Doer {
+struct SubagentField {
     subagent_id: Option<SubagentId>,
 }
 

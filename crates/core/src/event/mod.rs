@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 pub use self::data::*;
 pub use self::encoding::{Record, UNREADABLE, readdress, schema};
 pub use self::samples::{samples, samples_page};
-pub use self::table::{Durability, Event, Large, SaidBy, Stands};
+pub use self::table::{Durability, Event, EventAuthor, Large, Placement};
 pub use self::unanswered::DAEMON;
 use crate::id::{Seq, SessionId, SubagentId, TurnId};
 use crate::time::Timestamp;

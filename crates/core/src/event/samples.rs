@@ -1,4 +1,4 @@
-//! One sample of every event: for the documentation, and for those who write a client and have no agent at hand.
+//! One sample of every event, for the documentation and for people who write a client without an agent at hand.
 
 use std::fmt::Write as _;
 
@@ -58,6 +58,22 @@ fn data(kind: &str) -> Option<Value> {
                 "prompt": "Which thread?", "header": "Thread", "options": [{ "label": "Silk", "description": "Smooth" }, { "label": "Wool" }],
                 "multiple": false, "free_text": true,
             }],
+        }),
+        "tool_decided" => json!({
+            "tool_use_id": "t-1",
+            "tool": "Bash",
+            "judged": {
+                "effect": "deny",
+                "rule": "plan/only-reads",
+                "scope": "mode",
+                "mode": "plan",
+                "reason": "plan mode only reads and searches: `rm notes.txt` removes /code/app/notes.txt",
+                "input_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "parts": [{
+                    "command": "rm notes.txt",
+                    "acts": [{ "does": "delete", "text": "removes /code/app/notes.txt", "path": "/code/app/notes.txt", "outside": false, "decides": true }],
+                }],
+            },
         }),
         "question_resolved" => json!({ "ask_id": "ask-2", "answers": [["Silk"]], "by": "workbench" }),
         "interrupt" => {

@@ -11,7 +11,7 @@ use crate::id::SubagentId;
 
 /// Who may bring an event into a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SaidBy {
+pub enum EventAuthor {
     /// An agent, through its protocol.
     Agent,
     /// The session itself, and nobody for it.
@@ -20,7 +20,7 @@ pub enum SaidBy {
 
 /// Where an event may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
+pub enum Placement {
     /// Only inside a turn, unless a background sub-agent did it.
     InTurn,
     /// Inside a turn; between turns only when it begins background work.
@@ -69,18 +69,18 @@ macro_rules! events {
             }
 
             /// Who may say it. Of a type that this version does not know, nobody but the session that copies it.
-            pub fn said_by(&self) -> SaidBy {
+            pub fn author(&self) -> EventAuthor {
                 match self {
-                    $(Event::$variant(_) => SaidBy::$said,)*
-                    Event::Unknown(_) => SaidBy::Session,
+                    $(Event::$variant(_) => EventAuthor::$said,)*
+                    Event::Unknown(_) => EventAuthor::Session,
                 }
             }
 
             /// Where a type may stand, by its name. Types of other versions stand where they stand.
-            pub fn stands(kind: &str) -> Stands {
+            pub fn placement(kind: &str) -> Placement {
                 match kind {
-                    $($kind => Stands::$stands,)*
-                    _ => Stands::Anywhere,
+                    $($kind => Placement::$stands,)*
+                    _ => Placement::Anywhere,
                 }
             }
 
@@ -236,6 +236,7 @@ events! {
     ToolStart           "tool_start"           Agent    InTurn              Grouped  [input as Json]                       [input]
     ToolProgress        "tool_progress"        Agent    InTurn              Grouped  []                                    []
     ToolResult          "tool_result"          Agent    InTurn              Grouped  [output as Text, images as Images]    []
+    ToolDecided         "tool_decided"         Session  Anywhere            Grouped  []                                    []
     PermissionRequest   "permission_request"   Session  InTurn              Synced   []                                    [tool_input]
     PermissionResolved  "permission_resolved"  Session  InTurn              Synced   []                                    [updated_input]
     QuestionRequest     "question_request"     Session  InTurn              Synced   []                                    []

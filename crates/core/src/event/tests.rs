@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    Delta, Durability, Envelope, Event, Large, Record, SaidBy, Stands, SubagentStarted, UNREADABLE, readdress, samples,
-    schema,
+    Delta, Durability, Envelope, Event, EventAuthor, Large, Placement, Record, SubagentStarted, UNREADABLE, readdress,
+    samples, schema,
 };
 use crate::id::{BlockId, Seq, SessionId, SubagentId, TurnId};
 use crate::time::Timestamp;
@@ -163,27 +163,27 @@ fn what_the_table_says_of_every_type_fits_together() {
         let kind = sample["type"].as_str().unwrap();
         let event = Event::from_value(kind, &sample["data"]);
         assert_eq!(event.kind(), kind);
-        let (said_by, stands, durability) = (event.said_by(), Event::stands(kind), event.durability());
+        let (author, stands, durability) = (event.author(), Event::placement(kind), event.durability());
         let asks = ["_request", "_resolved"].iter().any(|end| kind.ends_with(end)) || kind == "interrupt";
         if asks {
-            let expected = (SaidBy::Session, Stands::InTurn, Durability::Synced);
-            assert_eq!((said_by, stands, durability), expected, "{kind}: what a person was asked is never lost");
+            let expected = (EventAuthor::Session, Placement::InTurn, Durability::Synced);
+            assert_eq!((author, stands, durability), expected, "{kind}: what a person was asked is never lost");
         }
         if durability == Durability::Synced {
-            assert_eq!(said_by, SaidBy::Session, "{kind}: an agent does not decide when the disk is waited for");
+            assert_eq!(author, EventAuthor::Session, "{kind}: an agent does not decide when the disk is waited for");
         }
         if ["session_ended", "forked", "rollback"].contains(&kind) {
-            assert_eq!(said_by, SaidBy::Session, "{kind}: nobody says this for the session");
+            assert_eq!(author, EventAuthor::Session, "{kind}: nobody says this for the session");
         }
         if sample.get("turn_id").is_none() {
-            assert_eq!(stands, Stands::Anywhere, "{kind}: it stands outside turns");
+            assert_eq!(stands, Placement::Anywhere, "{kind}: it stands outside turns");
         }
         seen.insert(kind.to_owned());
     }
     assert_eq!(seen.len(), Event::KINDS.len(), "every type has a sample");
     let nobody_knows = Event::from_value("of_another_version", &json!({}));
-    let expected = (SaidBy::Session, Stands::Anywhere, Durability::Grouped);
-    assert_eq!((nobody_knows.said_by(), Event::stands("of_another_version"), nobody_knows.durability()), expected);
+    let expected = (EventAuthor::Session, Placement::Anywhere, Durability::Grouped);
+    assert_eq!((nobody_knows.author(), Event::placement("of_another_version"), nobody_knows.durability()), expected);
 }
 
 #[test]

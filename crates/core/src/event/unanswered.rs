@@ -1,4 +1,4 @@
-//! Asks that ended without an answer. Older logs do not say so in a word of its own, only that nobody but the daemon settled them.
+//! Asks that ended without an answer. Older logs have no field for this; they only show that the daemon settled the ask.
 
 use super::{InterruptResolved, PermissionResolved, QuestionResolved, Unanswered};
 

@@ -1,4 +1,4 @@
-//! What a call would do, as a list of acts. Rules judge acts, never text.
+//! Acts: what a call would do. Rules judge acts, never text.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What is judged: one call of one tool, and what must be known of the world around it.
+//! The input of a decision: one call of one tool, and the questions that the policy may ask about the machine.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +27,23 @@ pub enum Caller {
     SubAgent,
 }
 
+/// In which mode a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode<'a> {
+    /// A mode with rules. One that is not known asks about everything.
+    Rules(&'a str),
+    /// A mode of the agent's own. What no rule is about is up to the agent.
+    Agent(&'a str),
+}
+
+impl<'a> Mode<'a> {
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Rules(name) | Self::Agent(name) => name,
+        }
+    }
+}
+
 /// One call of one tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
@@ -35,7 +52,7 @@ pub struct Call<'a> {
     pub input: &'a Value,
     /// `claude`, `codex`, `mock`.
     pub runtime: &'a str,
-    pub mode: &'a str,
+    pub mode: Mode<'a>,
     /// Where the call runs. Absolute.
     pub directory: &'a str,
     /// What counts as inside: the session's working directory. Mostly the same.
@@ -53,7 +70,7 @@ impl<'a> Call<'a> {
             tool,
             input,
             runtime: "",
-            mode,
+            mode: Mode::Rules(mode),
             directory,
             workspace: directory,
             caller: Caller::Main,

@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::act::{Act, Command, Kind};
-use super::call::{Call, World};
+use super::call::{Call, Mode, World};
 use super::layers::{Layer, Policy};
 use super::matching::{Case, Prepared, resolved};
 use super::rules::Effect;
 use super::tools::acts;
+pub use crate::event::RuleScope as Scope;
 
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,6 +19,13 @@ pub struct RuleName {
     /// The mode it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    pub scope: Scope,
+}
+
+impl RuleName {
+    fn of_mode(id: &str, mode: &str) -> Self {
+        Self { id: id.to_owned(), layer: Layer::Mode, mode: Some(mode.to_owned()), scope: Scope::Mode }
+    }
 }
 
 impl std::fmt::Display for RuleName {
@@ -26,6 +34,7 @@ impl std::fmt::Display for RuleName {
             Layer::Absolute => "absolute",
             Layer::Mode => self.mode.as_deref().unwrap_or("mode"),
             Layer::User => "user",
+            Layer::Always => "always",
             Layer::Project => "project",
             Layer::Session => "session",
         };
@@ -37,6 +46,9 @@ impl std::fmt::Display for RuleName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     pub effect: Effect,
+    /// No rule is about it, and the mode is the agent's own: the agent decides whether it asks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub up_to_agent: bool,
     pub rule: RuleName,
     /// For the agent and for people.
     pub reason: String,
@@ -50,8 +62,16 @@ pub struct Decision {
 
 struct Verdict<'p> {
     effect: Effect,
+    up_to_agent: bool,
     rule: RuleName,
     reason: Option<&'p str>,
+}
+
+impl Verdict<'_> {
+    /// What is up to the agent is looser than a rule that asks, and stricter than one that allows.
+    fn strictness(&self) -> (Effect, bool) {
+        (self.effect, !self.up_to_agent)
+    }
 }
 
 /// Decides about one call.
@@ -60,13 +80,13 @@ pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
     let home = world.home();
     let workspace = resolved(world, call.workspace);
     let opaque = commands.iter().flat_map(|command| &command.acts).any(Act::is_opaque);
-    let rules = prepare(policy, call.mode);
+    let rules = prepare(policy, call.mode.name());
     let mut strictest: Option<(Verdict<'_>, usize, usize)> = None;
     for (at, command) in commands.iter().enumerate() {
         for (index, act) in command.acts.iter().enumerate() {
             let case = Case { call, home: home.as_deref(), workspace: &workspace, command, act };
             let verdict = judge(policy, &rules, case);
-            if strictest.as_ref().is_none_or(|(known, ..)| verdict.effect > known.effect) {
+            if strictest.as_ref().is_none_or(|(known, ..)| verdict.strictness() > known.strictness()) {
                 strictest = Some((verdict, at, index));
             }
         }
@@ -74,18 +94,32 @@ pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
     match strictest {
         Some((verdict, at, index)) => {
             let reason = reason(&verdict, call, commands.get(at), index);
-            Decision { effect: verdict.effect, rule: verdict.rule, reason, opaque, commands, decided_by: (at, index) }
+            let Verdict { effect, up_to_agent, rule, .. } = verdict;
+            Decision { effect, up_to_agent, rule, reason, opaque, commands, decided_by: (at, index) }
         }
         // An empty command.
         None => Decision {
             effect: Effect::Allow,
-            rule: RuleName { id: "nothing".to_owned(), layer: Layer::Mode, mode: Some(call.mode.to_owned()) },
+            up_to_agent: false,
+            rule: RuleName::of_mode("nothing", call.mode.name()),
             reason: "it does nothing".to_owned(),
             opaque,
             commands,
             decided_by: (0, 0),
         },
     }
+}
+
+/// What becomes of one simple command of a call by itself.
+pub(super) fn effect_of(policy: &Policy, call: &Call<'_>, world: &dyn World, command: &Command) -> Effect {
+    let home = world.home();
+    let workspace = resolved(world, call.workspace);
+    let rules = prepare(policy, call.mode.name());
+    let judged = command.acts.iter().map(|act| {
+        let case = Case { call, home: home.as_deref(), workspace: &workspace, command, act };
+        judge(policy, &rules, case).effect
+    });
+    judged.max().unwrap_or(Effect::Allow)
 }
 
 /// All rules that may count for a call.
@@ -96,15 +130,16 @@ fn prepare<'p>(policy: &'p Policy, mode: &'p str) -> Vec<Prepared<'p>> {
         .into_iter()
         .flat_map(|(name, mode)| mode.rules.iter().map(move |rule| Prepared::new(rule, Layer::Mode, Some(name))));
     let of_user = policy.user.iter().map(|rule| Prepared::new(rule, Layer::User, None));
+    let of_always = policy.always.iter().map(|rule| Prepared::new(rule, Layer::Always, None));
     let of_project = policy.project.iter().map(|rule| Prepared::new(rule, Layer::Project, None));
     let of_session = policy.session.iter().map(|rule| Prepared::new(rule, Layer::Session, None));
-    absolute.chain(of_modes).chain(of_user).chain(of_project).chain(of_session).collect()
+    absolute.chain(of_modes).chain(of_user).chain(of_always).chain(of_project).chain(of_session).collect()
 }
 
 fn judge<'p>(policy: &'p Policy, rules: &[Prepared<'p>], case: Case<'p>) -> Verdict<'p> {
     let fitting: Vec<&Prepared<'p>> = rules.iter().filter(|rule| rule.is_about(case)).collect();
     // Only the user and the modes can make exceptions to rules, and only to their own and those of modes.
-    let beatable = |rule: &Prepared<'_>| matches!(rule.layer, Layer::Mode | Layer::User);
+    let beatable = |rule: &Prepared<'_>| matches!(rule.layer, Layer::Mode | Layer::User | Layer::Always);
     let beaten: Vec<&String> = fitting.iter().filter(|rule| beatable(rule)).flat_map(|rule| &rule.rule.beats).collect();
     let counts = |rule: &&&Prepared<'_>| {
         let proven = rule.rule.effect != Effect::Allow || !case.act.is_opaque();
@@ -116,16 +151,23 @@ fn judge<'p>(policy: &'p Policy, rules: &[Prepared<'p>], case: Case<'p>) -> Verd
         _ => Some(next),
     });
     if let Some(Prepared { rule, layer, mode, .. }) = strictest {
-        let name = RuleName { id: rule.id.clone(), layer: *layer, mode: mode.map(str::to_owned) };
-        return Verdict { effect: rule.effect, rule: name, reason: rule.reason.as_deref() };
+        let scope = layer.scope(rule);
+        let name = RuleName { id: rule.id.clone(), layer: *layer, mode: mode.map(str::to_owned), scope };
+        return Verdict { effect: rule.effect, up_to_agent: false, rule: name, reason: rule.reason.as_deref() };
     }
-    let chain = policy.chain(case.call.mode);
+    let name = match case.call.mode {
+        Mode::Rules(name) => name,
+        Mode::Agent(name) => {
+            let rule = RuleName::of_mode("agent", name);
+            return Verdict { effect: Effect::Ask, up_to_agent: true, rule, reason: None };
+        }
+    };
+    let chain = policy.chain(name);
     // A mode that nobody knows asks about everything.
     let default =
         chain.iter().find_map(|(name, mode)| mode.default.map(|effect| (*name, effect, mode.reason.as_deref())));
-    let (name, effect, reason) = default.unwrap_or((case.call.mode, Effect::Ask, None));
-    let rule = RuleName { id: "default".to_owned(), layer: Layer::Mode, mode: Some(name.to_owned()) };
-    Verdict { effect, rule, reason }
+    let (name, effect, reason) = default.unwrap_or((name, Effect::Ask, None));
+    Verdict { effect, up_to_agent: false, rule: RuleName::of_mode("default", name), reason }
 }
 
 /// A sentence that names the command and what it would do.
@@ -145,18 +187,18 @@ fn reason(verdict: &Verdict<'_>, call: &Call<'_>, command: Option<&Command>, ind
 }
 
 /// How much of a command is told.
-const TOLD: usize = 120;
+const MAX_COMMAND_CHARS: usize = 120;
 
 fn cut(text: &str) -> String {
-    if text.chars().count() <= TOLD {
+    if text.chars().count() <= MAX_COMMAND_CHARS {
         return text.to_owned();
     }
-    let start: String = text.chars().take(TOLD).collect();
+    let start: String = text.chars().take(MAX_COMMAND_CHARS).collect();
     format!("{start}…")
 }
 
 /// What an act does, in words.
-fn describe(act: &Act) -> String {
+pub(super) fn describe(act: &Act) -> String {
     let verb = match act.kind {
         Kind::Compute => "touches nothing",
         Kind::Session => "changes the shell",

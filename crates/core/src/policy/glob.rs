@@ -10,7 +10,7 @@ pub(crate) fn text_matches(pattern: &str, text: &str) -> bool {
     matches(pattern.as_bytes(), text.as_bytes(), Slash::IsNothing, &mut BUDGET.clone())
 }
 
-/// Steps that one comparison may take. Above it the answer is yes: whoever asks for trouble gets it.
+/// How many steps one comparison may take. Beyond that the pattern counts as matching, which is the safe side.
 const BUDGET: u32 = 20_000;
 
 #[derive(Clone, Copy, PartialEq)]

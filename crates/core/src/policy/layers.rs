@@ -1,12 +1,13 @@
-//! Where rules come from, and which of them may loosen what.
+//! Where rules come from, and which layers may loosen the rules of others.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::decide::Scope;
 use super::rules::{Effect, Error, Rule, RulesFile};
 
-/// Who has set a rule.
+/// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -15,10 +16,25 @@ pub enum Layer {
     /// A mode that ships, or one of the user's own.
     Mode,
     User,
+    /// What a person has answered *always* to. Counts like the user's own.
+    Always,
     /// Tightens only, and only where the user trusts the project.
     Project,
     /// Tightens only.
     Session,
+}
+
+impl Layer {
+    /// How far a rule of this layer reaches.
+    pub(crate) fn scope(self, rule: &Rule) -> Scope {
+        match self {
+            Self::Absolute => Scope::Absolute,
+            Self::Mode => Scope::Mode,
+            Self::Project => Scope::Project,
+            Self::Session => Scope::Session,
+            Self::User | Self::Always => rule.scope(),
+        }
+    }
 }
 
 /// The modes that ship.
@@ -26,6 +42,7 @@ pub const MODES: &[&str] = &["plan", "implement", "ask", "bypass"];
 
 #[derive(Debug, Clone)]
 pub(crate) struct Mode {
+    pub(crate) about: Option<String>,
     pub(crate) default: Option<Effect>,
     pub(crate) reason: Option<String>,
     pub(crate) extends: Option<String>,
@@ -38,9 +55,19 @@ pub struct Policy {
     pub(crate) absolute: Vec<Rule>,
     pub(crate) modes: BTreeMap<String, Mode>,
     pub(crate) user: Vec<Rule>,
+    pub(crate) always: Vec<Rule>,
     pub(crate) project: Vec<Rule>,
     pub(crate) session: Vec<Rule>,
     trusted: Vec<String>,
+}
+
+/// What an agent is told about the mode that its session is in.
+pub fn told_to_agent(mode: &str) -> String {
+    let about = Policy::shipped().about(mode).map_or_else(|| ".".to_owned(), |about| format!(": {about}"));
+    format!(
+        "Rules judge every tool call before it runs. The session is in `{mode}` mode{about} A call that is denied says why: \
+         find another way instead of trying it again."
+    )
 }
 
 impl Default for Policy {
@@ -64,6 +91,7 @@ impl Policy {
             absolute: read("absolute.toml", include_str!("absolute.toml")).rules,
             modes: modes.iter().map(|(name, text)| ((*name).to_owned(), Mode::of(read(name, text)))).collect(),
             user: Vec::new(),
+            always: Vec::new(),
             project: Vec::new(),
             session: Vec::new(),
             trusted: Vec::new(),
@@ -76,6 +104,14 @@ impl Policy {
         not_a_mode(&read, file)?;
         self.trusted = read.trusted_projects;
         self.user = read.rules;
+        Ok(self)
+    }
+
+    /// What people have answered *always* to.
+    pub fn with_always(mut self, file: &str, text: &str) -> Result<Self, Error> {
+        let read = RulesFile::read(file, text)?;
+        not_a_mode(&read, file)?;
+        self.always = read.rules;
         Ok(self)
     }
 
@@ -95,7 +131,7 @@ impl Policy {
         Ok(self)
     }
 
-    /// The rules of a project. Whoever calls this has found the project in [`Policy::trusts`].
+    /// The rules of a project. The caller must have checked the project with [`Policy::trusts`].
     pub fn with_project(mut self, file: &str, text: &str) -> Result<Self, Error> {
         self.project = tightening(file, text, "a project")?;
         Ok(self)
@@ -107,9 +143,57 @@ impl Policy {
         Ok(self)
     }
 
+    /// Rules that cannot be read may forbid anything, so nothing is allowed by the others until they can.
+    #[must_use]
+    pub fn asking_about_everything(mut self, error: &str) -> Self {
+        self.user.push(Rule {
+            id: "broken-rules".to_owned(),
+            effect: Effect::Ask,
+            reason: Some(format!("a file of rules is wrong ({error})")),
+            about: super::rules::About::default(),
+            except: Vec::new(),
+            beats: Vec::new(),
+            line: 0,
+        });
+        self
+    }
+
     /// Whether the user trusts a project. Both are absolute and normal; `~` is the home that is given.
     pub fn trusts(&self, project: &str, home: Option<&str>) -> bool {
-        self.trusted.iter().any(|trusted| super::matching::at_home(trusted, home) == project)
+        self.trusted.iter().any(|trusted| super::matching::expand_home(trusted, home) == project)
+    }
+
+    /// All rules outside modes, each with its layer.
+    pub fn rules(&self) -> impl Iterator<Item = (Layer, &Rule)> {
+        let layers = [
+            (Layer::Absolute, &self.absolute),
+            (Layer::User, &self.user),
+            (Layer::Always, &self.always),
+            (Layer::Project, &self.project),
+            (Layer::Session, &self.session),
+        ];
+        layers.into_iter().flat_map(|(layer, rules)| rules.iter().map(move |rule| (layer, rule)))
+    }
+
+    /// The rules of a mode and of those that it extends, each with the mode it stands in.
+    pub fn rules_of<'p>(&'p self, mode: &'p str) -> impl Iterator<Item = (&'p str, &'p Rule)> {
+        self.chain(mode).into_iter().flat_map(|(name, mode)| mode.rules.iter().map(move |rule| (name, rule)))
+    }
+
+    /// What becomes of what no rule of a mode is about.
+    pub fn default_of(&self, mode: &str) -> Option<Effect> {
+        self.chain(mode).into_iter().find_map(|(_, mode)| mode.default)
+    }
+
+    /// What a mode is for, in a sentence.
+    pub fn about(&self, mode: &str) -> Option<&str> {
+        self.modes.get(mode).and_then(|mode| mode.about.as_deref())
+    }
+
+    /// The mode that ships which a mode stands on.
+    pub fn base_of(&self, mode: &str) -> Option<&'static str> {
+        let chain = self.chain(mode);
+        chain.iter().find_map(|(name, _)| MODES.iter().find(|shipped| *shipped == name).copied())
     }
 
     pub fn has_mode(&self, name: &str) -> bool {
@@ -137,7 +221,7 @@ impl Policy {
 
 impl Mode {
     fn of(file: RulesFile) -> Self {
-        Self { default: file.default, reason: file.reason, extends: file.extends, rules: file.rules }
+        Self { about: file.about, default: file.default, reason: file.reason, extends: file.extends, rules: file.rules }
     }
 }
 

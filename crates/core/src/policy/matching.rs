@@ -1,4 +1,4 @@
-//! Whether a rule is about an act.
+//! Decides whether a rule applies to an act.
 
 use std::cell::OnceCell;
 
@@ -66,10 +66,13 @@ fn fits(about: &About, paths: &OnceCell<Vec<String>>, effect: Effect, case: Case
         && (about.caller.is_empty() || about.caller.contains(&call.caller))
         && text(&about.tool, call.tool)
         && text(&about.runtime, call.runtime)
-        && text(&about.mode, call.mode)
+        && text(&about.mode, call.mode.name())
         && (about.session.is_empty() || about.session.iter().any(|session| session == call.session))
         && (about.project.is_empty()
-            || about.project.iter().any(|project| super::paths::is_in(case.workspace, &at_home(project, case.home))))
+            || about
+                .project
+                .iter()
+                .any(|project| super::paths::is_in(case.workspace, &expand_home(project, case.home))))
         && optional(&about.host, &act.host)
         && optional(&about.server, &act.server)
         && (about.command.is_empty() || about.command.iter().any(|pattern| command_fits(pattern, effect, command, act)))
@@ -107,7 +110,7 @@ fn command_fits(pattern: &str, effect: Effect, command: &Command, act: &Act) -> 
 /// Patterns as they are for this call: `~` and the working directory filled in.
 fn absolute(patterns: &[String], case: Case<'_>) -> Vec<String> {
     let full = |pattern: &String| {
-        let pattern = at_home(pattern, case.home);
+        let pattern = expand_home(pattern, case.home);
         if pattern == "." {
             return case.workspace.to_owned();
         }
@@ -146,7 +149,7 @@ fn covers(place: &Place, act: &Act, pattern: &str) -> bool {
 }
 
 /// A path with `~` replaced.
-pub(crate) fn at_home(path: &str, home: Option<&str>) -> String {
+pub(crate) fn expand_home(path: &str, home: Option<&str>) -> String {
     match (path.strip_prefix('~'), home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
         _ => path.to_owned(),

@@ -1,4 +1,4 @@
-//! Who may do what: a call of a tool and the rules in, allow, deny or ask out, with the rule that decided.
+//! Decides which tool calls are allowed. Input: a call and the rules. Output: allow, deny or ask, with the rule that decided.
 //!
 //! A call becomes acts ([`acts()`]), and rules judge acts ([`decide()`]). Shell commands are parsed, every simple command counts, and what cannot be
 //! read is never allowed by a rule. Nothing here looks at files or at the environment: a [`World`] answers for them.
@@ -8,8 +8,10 @@ mod act;
 mod call;
 mod decide;
 mod glob;
+mod judgement;
 mod layers;
 mod matching;
+mod offers;
 mod paths;
 mod programs;
 mod reading;
@@ -21,9 +23,11 @@ mod tools;
 mod tests;
 
 pub use self::act::{Act, Command, Kind, Location, Place};
-pub use self::call::{Call, Caller, Origin, Plain, World};
-pub use self::decide::{Decision, RuleName, decide};
-pub use self::layers::{Layer, MODES, Policy};
+pub use self::call::{Call, Caller, Mode, Origin, Plain, World};
+pub use self::decide::{Decision, RuleName, Scope, decide};
+pub use self::judgement::{Judgement, digest, judge};
+pub use self::layers::{Layer, MODES, Policy, told_to_agent};
+pub use self::offers::{Offer, offers};
 pub use self::paths::normal;
 pub use self::reading::reading;
 pub use self::rules::{Effect, Error, Rule, RulesFile};

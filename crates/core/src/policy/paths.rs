@@ -1,4 +1,4 @@
-//! Where paths lead: `..`, links, wildcards, inside or outside.
+//! Resolves paths: `..`, links, wildcards, and whether a path is inside the workspace.
 
 use super::act::{Location, Place};
 use super::call::World;
@@ -56,7 +56,7 @@ pub(crate) fn place(text: &str, base: &Base, known: Known, glob: bool, workspace
     let location = match (known, &resolved) {
         (Known::Part, _) | (_, None) => Location::Unknown,
         (Known::Found, _) => Location::Found,
-        _ if climbs(pattern) => Location::Unknown,
+        _ if leads_out(pattern) => Location::Unknown,
         _ if is_in(&path, workspace) => Location::Inside,
         _ => Location::Outside,
     };
@@ -77,7 +77,7 @@ fn split_pattern(path: &str) -> (&str, &str) {
 }
 
 /// `*/../..` leads out of wherever it began.
-fn climbs(pattern: &str) -> bool {
+fn leads_out(pattern: &str) -> bool {
     pattern.split('/').any(|part| part == ".." || part.starts_with(".*") || part.starts_with(".?"))
 }
 

@@ -1,4 +1,4 @@
-//! Rules as people write them: TOML in, checked rules out, and what is wrong with the line it is in.
+//! Parses rule files: TOML in, checked rules out. Errors name the line.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -6,6 +6,7 @@ use toml::Spanned;
 
 use super::act::{Kind, Location};
 use super::call::{Caller, Origin};
+use crate::event::RuleScope;
 
 /// What a rule says. The stricter one wins, wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,6 +96,17 @@ pub struct Rule {
     pub beats: Vec<String>,
     /// Where it stands in its file.
     pub line: usize,
+}
+
+impl Rule {
+    /// How far a rule of the user's reaches.
+    pub fn scope(&self) -> RuleScope {
+        match () {
+            () if !self.about.session.is_empty() => RuleScope::Session,
+            () if !self.about.project.is_empty() => RuleScope::Project,
+            () => RuleScope::User,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,4 +1,4 @@
-//! What the tools of agents do. Which they are is data: `tools.toml`.
+//! The tools of agents and what they do. The list is data: `tools.toml`.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::act::{Act, Command, Kind};
 use super::call::{Call, World};
 use super::matching::resolved;
 use super::paths::{self, Base, Known};
-use super::shell::{self, Around};
+use super::shell::{self, ScriptContext};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,20 +54,20 @@ pub fn acts(call: &Call<'_>, world: &dyn World) -> Vec<Command> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.names.iter().any(|name| name == call.tool)) else {
         return one(vec![Act::because(Kind::Tool, call.tool)]);
     };
-    let around = Around { world, workspace: &workspace, directory: &directory };
+    let around = ScriptContext { world, workspace: &workspace, directory: &directory };
     if !tool.script.is_empty() {
         let here = field(call.input, &["workdir", "cwd", "directory"]).and_then(Value::as_str);
         let here = here.map(|here| {
             resolved(world, &if here.starts_with('/') { here.to_owned() } else { format!("{directory}/{here}") })
         });
-        let around = Around { directory: here.as_deref().unwrap_or(&directory), ..around };
+        let around = ScriptContext { directory: here.as_deref().unwrap_or(&directory), ..around };
         return match field(call.input, &tool.script).and_then(script) {
             Some(script) => shell::read(&script, around).commands,
             None => one(vec![Act::because(Kind::Opaque, "there is no command in it")]),
         };
     }
     let place = |path: &str| {
-        let path = super::matching::at_home(path, world.home().as_deref());
+        let path = super::matching::expand_home(path, world.home().as_deref());
         paths::place(&path, &Base::At(directory.clone()), Known::All, false, &workspace, world)
     };
     let kind = tool.does.unwrap_or(Kind::Tool);

@@ -1,5 +1,5 @@
-//! Recorded traffic, played through a runtime's protocol and the turn machine as if the agent were there: no process, no clock, no chance. Where
-//! recordings come from and where the events go is not decided here.
+//! Recorded traffic, replayed through a runtime's protocol and the turn machine as if the agent were there: no process, no clock, no randomness. Not
+//! here: where recordings come from and where the events go.
 
 #[cfg(test)]
 pub(crate) mod brief;
@@ -20,7 +20,7 @@ const BEGINNING: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// What the host of a recording wanted, in the words of a session.
 #[derive(Debug)]
-pub enum Act {
+pub enum HostAction {
     /// A message: a turn of its own, or into the one that runs.
     Send(Message),
     Stop,
@@ -36,7 +36,7 @@ pub enum Act {
     /// The agent's process ends, and another one goes on.
     Restart(NewAgent),
     /// The agent would have said this to us, because we would have asked.
-    Hear(Value),
+    AgentLine(Value),
 }
 
 /// The agent that comes after one that ended.
@@ -65,7 +65,7 @@ pub trait Recorded {
     fn wrote(&mut self, line: &Value);
 
     /// The host of the recording wrote this line.
-    fn host(&mut self, line: &Value) -> Vec<Act>;
+    fn host(&mut self, line: &Value) -> Vec<HostAction>;
 
     /// The agent said this; it comes back as the agent would have said it to us.
     fn agent(&mut self, line: &Value) -> Vec<Value>;
@@ -128,25 +128,25 @@ impl<'a> Player<'a> {
             }
             Direction::Out => {
                 for line in self.recorded.agent(&entry.line) {
-                    self.hear(&line);
+                    self.receive(&line);
                 }
             }
         }
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: HostAction) {
         match act {
-            Act::Send(message) => self.command(Command::Send { message, when: When::Steer }),
-            Act::Stop => self.command(Command::Stop { turn_id: None, then: AfterStop::Continue }),
-            Act::Answer { key, answer } => {
-                if let Some(ask_id) = self.machine.ask_called(&key) {
+            HostAction::Send(message) => self.command(Command::Send { message, when: When::Steer }),
+            HostAction::Stop => self.command(Command::Stop { turn_id: None, then: AfterStop::Continue }),
+            HostAction::Answer { key, answer } => {
+                if let Some(ask_id) = self.machine.ask_by_key(&key) {
                     self.command(Command::Answer { ask_id, answer });
                 }
             }
-            Act::Update(update) => self.command(Command::Update(update)),
-            Act::Compact => self.command(Command::Compact),
-            Act::Rollback(turns) => self.command(Command::Rollback { turns, files: Files::Keep }),
-            Act::Restart(NewAgent { protocol, beginning }) => {
+            HostAction::Update(update) => self.command(Command::Update(update)),
+            HostAction::Compact => self.command(Command::Compact),
+            HostAction::Rollback(turns) => self.command(Command::Rollback { turns, files: Files::Keep }),
+            HostAction::Restart(NewAgent { protocol, beginning }) => {
                 self.input(Input::Exited {
                     exit_code: None,
                     description: "the recording goes on in another process".to_owned(),
@@ -154,7 +154,7 @@ impl<'a> Player<'a> {
                 (self.protocol, self.beginning) = (protocol, beginning);
                 self.command(Command::Resume { provider_session_id: None });
             }
-            Act::Hear(line) => self.hear(&line),
+            HostAction::AgentLine(line) => self.receive(&line),
         }
     }
 
@@ -164,15 +164,15 @@ impl<'a> Player<'a> {
         self.input(Input::Command { command, reply_to: self.replies });
     }
 
-    fn hear(&mut self, line: &Value) {
+    fn receive(&mut self, line: &Value) {
         let bytes = match line {
             Value::String(raw) => raw.clone().into_bytes(),
             line => line.to_string().into_bytes(),
         };
-        let mut said = runtime::Output::default();
-        self.protocol.line(Line::Text(&bytes), &mut said);
+        let mut protocol_output = runtime::Output::default();
+        self.protocol.line(Line::Text(&bytes), &mut protocol_output);
         let mut out = Output::default();
-        self.pass_on(said, &mut out);
+        self.apply_protocol_output(protocol_output, &mut out);
         self.carry_out(out);
     }
 
@@ -182,13 +182,13 @@ impl<'a> Player<'a> {
         self.carry_out(out);
     }
 
-    fn pass_on(&mut self, said: runtime::Output, out: &mut Output) {
-        for line in said.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    fn apply_protocol_output(&mut self, protocol_output: runtime::Output, out: &mut Output) {
+        for line in protocol_output.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             if let Ok(line) = serde_json::from_slice(line) {
                 self.recorded.wrote(&line);
             }
         }
-        for report in said.reports {
+        for report in protocol_output.reports {
             self.machine.handle(Input::Report(report), self.at, out);
         }
     }
@@ -199,16 +199,16 @@ impl<'a> Player<'a> {
             self.log.extend(out.facts);
             let mut after = Output::default();
             for effect in out.effects {
-                let mut said = runtime::Output::default();
+                let mut protocol_output = runtime::Output::default();
                 match effect {
                     Effect::Start(opening) => {
                         let opening = Opening { beginning: self.beginning.clone(), ..opening };
-                        self.protocol.open(&opening, &mut said);
+                        self.protocol.open(&opening, &mut protocol_output);
                     }
-                    Effect::Order(order) => self.protocol.order(&order, &mut said),
-                    Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                    Effect::Order(order) => self.protocol.order(&order, &mut protocol_output),
+                    Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
                 }
-                self.pass_on(said, &mut after);
+                self.apply_protocol_output(protocol_output, &mut after);
             }
             if !after.facts.is_empty() || !after.effects.is_empty() {
                 next = Some(after);

@@ -1,5 +1,5 @@
-//! The interface every kind of agent is driven through. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. Finding the program,
-//! starting it and moving the bytes is the `turnloom` crate's work. Protocols know events; they know neither turns' laws nor views.
+//! The interface to every kind of agent. A [`Protocol`] is pure: bytes and orders in, reports and bytes out. The `turnloom` crate finds the program,
+//! starts it and moves the bytes. Protocols know events; they know neither the laws of turns nor views.
 
 pub mod claude;
 pub mod codex;
@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::setting::{Setting, Takes, guarded, is_unguarded, texts_of};
-pub use self::text::{StreamedText, Voice};
+pub use self::setting::{Setting, Takes, guarded, skips_approvals, texts_of};
+pub use self::text::{StreamedText, TextKind};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
-use crate::id::{MessageId, SessionId, SubagentId, TurnId};
+use crate::id::{MessageId, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::replay::Recorded;
 pub use crate::summary::AskRequest;
 use crate::time::Timestamp;
@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub set_model: bool,
     pub set_mode: bool,
     pub permissions: bool,
+    /// Makes no call before it has heard what the rules say about it, so the modes with rules hold.
+    pub gate: bool,
     /// Runs a tool with the input that a person made of the one it was asked about.
     pub edit_input: bool,
     pub questions: bool,
@@ -106,6 +108,33 @@ pub struct Prompt {
     pub content: Vec<Part>,
 }
 
+/// A call that an agent wants to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedCall {
+    pub tool_use_id: ToolUseId,
+    /// As the agent names it.
+    pub tool: String,
+    pub input: Value,
+    /// Where it would run, if the agent says so.
+    pub directory: Option<String>,
+}
+
+/// What an agent is told about a call that it wants to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    Deny {
+        /// For the agent to read.
+        reason: String,
+    },
+    /// It shall ask a person.
+    Ask {
+        reason: String,
+    },
+    /// No rule is about it: the agent goes by its own mode.
+    UpToAgent,
+}
+
 /// What the session wants of its agent.
 #[derive(Debug, Clone)]
 pub enum Order {
@@ -122,6 +151,11 @@ pub enum Order {
     Answer {
         key: String,
         answer: Answer,
+    },
+    /// `key` is what the agent called its proposal.
+    Verdict {
+        key: String,
+        verdict: Verdict,
     },
     SetModel {
         model: String,
@@ -165,7 +199,7 @@ pub struct RollbackOrder {
     pub files: Files,
 }
 
-/// An agent that is there.
+/// What an agent reports when its handshake is done.
 #[derive(Debug, Clone, Default)]
 pub struct Ready {
     pub provider_session_id: Option<String>,
@@ -201,11 +235,17 @@ pub enum Report {
         subagent_id: Option<SubagentId>,
         event: Event,
     },
-    /// A fact whose output the agent has cut or not said, and the file in which it keeps it. Whoever can reads that file, while it is there.
-    Kept {
+    /// A fact whose output is cut or missing, and the file in which the agent keeps the whole output. The session reads that file while it exists.
+    FactWithOutputFile {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
         event: Event,
+    },
+    /// A call that the agent makes only after it has heard a verdict.
+    Propose {
+        key: String,
+        subagent_id: Option<SubagentId>,
+        call: ProposedCall,
     },
     /// `key` is what the agent calls it.
     Ask {
@@ -346,7 +386,7 @@ pub const RECORDED: &[(&str, MakeRecorded)] = &[
 const UNPARSED_BYTES: usize = 2 * 1024;
 
 /// A message about how far a tool is, as a line of its own: readers put what tools say of their progress behind each other.
-pub(crate) fn line_of_progress(message: &str) -> String {
+pub(crate) fn progress_line(message: &str) -> String {
     format!("{}\n", message.trim_end_matches(['\r', '\n']))
 }
 

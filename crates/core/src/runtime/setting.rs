@@ -1,5 +1,5 @@
-//! What of an agent may be changed while its session lives, and which values make sense there. A word that is not known must not be taken: who
-//! meant to narrow what an agent may do would believe that it was done.
+//! Which settings of an agent may change while its session lives, and which values are valid. An unknown value is refused: otherwise a person who
+//! meant to restrict an agent would believe that it was restricted.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -64,7 +64,7 @@ impl Setting {
 }
 
 /// Whether a value of a setting lets an agent do everything without asking anybody. Only a person of this machine may choose that.
-pub fn is_unguarded(name: &str, value: &Value) -> bool {
+pub fn skips_approvals(name: &str, value: &Value) -> bool {
     // An object says for each kind of call whether somebody is asked.
     if name == "approval_policy" && value.is_object() {
         return true;
@@ -78,7 +78,7 @@ pub fn is_unguarded(name: &str, value: &Value) -> bool {
     value.as_str().is_some_and(|value| words.iter().any(|word| same(word, value)))
 }
 
-/// What stands for a value that [is unguarded](is_unguarded) where nobody of this machine has chosen it.
+/// What takes the place of a value that [skips approvals](skips_approvals), where nobody of this machine has chosen it.
 pub fn guarded(name: &str) -> Option<&'static str> {
     match name {
         "sandbox" => Some("read-only"),

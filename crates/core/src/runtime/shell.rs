@@ -5,7 +5,7 @@ use crate::event::ToolStart;
 
 /// What a command does when all it does is look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReadAction {
     /// The content of a file.
     File { path: String },
     /// The names in a directory.
@@ -14,27 +14,27 @@ pub enum Reading {
     Search { pattern: String, path: Option<String> },
 }
 
-impl Reading {
+impl ReadAction {
     /// Says so in the call that runs the command.
-    pub fn lift(self, start: &mut ToolStart) {
+    pub fn annotate(self, start: &mut ToolStart) {
         match self {
-            Reading::File { path } => (start.file_path, start.is_file_read) = (Some(path), Some(true)),
-            Reading::List { path } => start.search_path = path,
-            Reading::Search { pattern, path } => (start.pattern, start.search_path) = (Some(pattern), path),
+            ReadAction::File { path } => (start.file_path, start.is_file_read) = (Some(path), Some(true)),
+            ReadAction::List { path } => start.search_path = path,
+            ReadAction::Search { pattern, path } => (start.pattern, start.search_path) = (Some(pattern), path),
         }
     }
 
     /// The file whose content is read, if it is one.
     pub fn file(self) -> Option<String> {
         match self {
-            Reading::File { path } => Some(path),
-            Reading::List { .. } | Reading::Search { .. } => None,
+            ReadAction::File { path } => Some(path),
+            ReadAction::List { .. } | ReadAction::Search { .. } => None,
         }
     }
 }
 
 /// What stays of `/bin/bash -lc 'ls -la'` without the shell around it.
-pub fn unwrapped(command: &str) -> String {
+pub fn without_shell(command: &str) -> String {
     let script = split(command).and_then(|words| {
         let words: Vec<&str> = words.iter().map(Word::as_str).collect();
         match words.as_slice() {
@@ -48,7 +48,7 @@ pub fn unwrapped(command: &str) -> String {
 }
 
 /// What a script reads, if reading is all it does.
-pub fn reading(script: &str) -> Option<Reading> {
+pub fn read_action(script: &str) -> Option<ReadAction> {
     let mut steps = sequence(&split(script)?)?;
     let mut directory = None;
     // `cd there && cat file` reads `there/file`.
@@ -69,14 +69,14 @@ pub fn reading(script: &str) -> Option<Reading> {
     })
 }
 
-impl Reading {
+impl ReadAction {
     pub(crate) fn inside(self, directory: &str) -> Self {
         let join = |path: String| if path.starts_with('/') { path } else { format!("{directory}/{path}") };
         let place = |path: Option<String>| Some(path.map_or_else(|| directory.to_owned(), join));
         match self {
-            Reading::File { path } => Reading::File { path: join(path) },
-            Reading::List { path } => Reading::List { path: place(path) },
-            Reading::Search { pattern, path } => Reading::Search { pattern, path: place(path) },
+            ReadAction::File { path } => ReadAction::File { path: join(path) },
+            ReadAction::List { path } => ReadAction::List { path: place(path) },
+            ReadAction::Search { pattern, path } => ReadAction::Search { pattern, path: place(path) },
         }
     }
 }
@@ -204,10 +204,10 @@ pub(crate) fn is_filter(words: &[String]) -> bool {
     }
 }
 
-pub(crate) fn classify(words: &[String]) -> Option<Reading> {
+pub(crate) fn classify(words: &[String]) -> Option<ReadAction> {
     let (program, arguments) = words.split_first()?;
     let file = |flags_with_value: &[&str]| match operands(arguments, flags_with_value).as_slice() {
-        [path] => Some(Reading::File { path: path.clone() }),
+        [path] => Some(ReadAction::File { path: path.clone() }),
         // Which of several is meant, nobody can say.
         _ => None,
     };
@@ -217,7 +217,7 @@ pub(crate) fn classify(words: &[String]) -> Option<Reading> {
             file(&["-n", "-c"])
         }
         "sed" => match prints_only(arguments)?.as_slice() {
-            [path] => Some(Reading::File { path: path.clone() }),
+            [path] => Some(ReadAction::File { path: path.clone() }),
             _ => None,
         },
         "ls" | "tree" | "du" => list(&operands(arguments, &["-L", "-I", "-P"])),
@@ -227,7 +227,7 @@ pub(crate) fn classify(words: &[String]) -> Option<Reading> {
             Some((command, rest)) if command == "grep" => search("grep", rest),
             Some((command, rest)) if command == "ls-files" => list(&operands(rest, &[])),
             Some((command, rest)) if command == "show" => match operands(rest, &[]).as_slice() {
-                [object] => object.split_once(':').map(|(_, path)| Reading::File { path: path.to_owned() }),
+                [object] => object.split_once(':').map(|(_, path)| ReadAction::File { path: path.to_owned() }),
                 _ => None,
             },
             _ => None,
@@ -251,16 +251,16 @@ fn operands(arguments: &[String], with_value: &[&str]) -> Vec<String> {
     operands
 }
 
-fn list(places: &[String]) -> Option<Reading> {
+fn list(places: &[String]) -> Option<ReadAction> {
     match places {
-        [] => Some(Reading::List { path: None }),
-        [path] => Some(Reading::List { path: Some(path.clone()) }),
+        [] => Some(ReadAction::List { path: None }),
+        [path] => Some(ReadAction::List { path: Some(path.clone()) }),
         _ => None,
     }
 }
 
 /// `find` that neither runs nor removes nor writes.
-fn find(arguments: &[String]) -> Option<Reading> {
+fn find(arguments: &[String]) -> Option<ReadAction> {
     let acts = |argument: &String| {
         ["-exec", "-ok", "-delete", "-fprint", "-fls", "-x"].iter().any(|act| argument.starts_with(act))
     };
@@ -270,12 +270,12 @@ fn find(arguments: &[String]) -> Option<Reading> {
     let place = arguments.first().filter(|argument| !argument.starts_with(['-', '(', '!'])).cloned();
     let named = arguments.iter().position(|argument| matches!(argument.as_str(), "-name" | "-iname" | "-path"));
     match named.and_then(|at| arguments.get(at + 1)) {
-        Some(pattern) => Some(Reading::Search { pattern: pattern.clone(), path: place }),
-        None => Some(Reading::List { path: place }),
+        Some(pattern) => Some(ReadAction::Search { pattern: pattern.clone(), path: place }),
+        None => Some(ReadAction::List { path: place }),
     }
 }
 
-fn search(program: &str, arguments: &[String]) -> Option<Reading> {
+fn search(program: &str, arguments: &[String]) -> Option<ReadAction> {
     if arguments.iter().any(|argument| argument.starts_with("--pre") || argument.starts_with("--replace")) {
         return None;
     }
@@ -292,9 +292,9 @@ fn search(program: &str, arguments: &[String]) -> Option<Reading> {
         None => places.remove(0),
     };
     match places.as_slice() {
-        [] => Some(Reading::Search { pattern, path: None }),
-        [path] => Some(Reading::Search { pattern, path: Some(path.clone()) }),
-        _ => Some(Reading::Search { pattern, path: None }),
+        [] => Some(ReadAction::Search { pattern, path: None }),
+        [path] => Some(ReadAction::Search { pattern, path: Some(path.clone()) }),
+        _ => Some(ReadAction::Search { pattern, path: None }),
     }
 }
 
@@ -310,7 +310,7 @@ fn prints_only(arguments: &[String]) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reading, reading, unwrapped};
+    use super::{ReadAction, read_action, without_shell};
 
     #[test]
     fn the_shell_around_a_command_is_taken_off() {
@@ -326,16 +326,16 @@ mod tests {
             ("bash script.sh", "bash script.sh"),
             ("", ""),
         ] {
-            assert_eq!(unwrapped(command), script);
+            assert_eq!(without_shell(command), script);
         }
     }
 
     #[test]
     fn commands_that_read() {
-        let file = |path: &str| Some(Reading::File { path: path.into() });
-        let list = |path: Option<&str>| Some(Reading::List { path: path.map(str::to_owned) });
+        let file = |path: &str| Some(ReadAction::File { path: path.into() });
+        let list = |path: Option<&str>| Some(ReadAction::List { path: path.map(str::to_owned) });
         let search = |pattern: &str, path: Option<&str>| {
-            Some(Reading::Search { pattern: pattern.into(), path: path.map(str::to_owned) })
+            Some(ReadAction::Search { pattern: pattern.into(), path: path.map(str::to_owned) })
         };
         for (script, expected) in [
             ("cat src/main.rs", file("src/main.rs")),
@@ -382,7 +382,7 @@ mod tests {
             ("echo \"unfinished", None),
             ("", None),
         ] {
-            assert_eq!(reading(script), expected, "{script}");
+            assert_eq!(read_action(script), expected, "{script}");
         }
     }
 }

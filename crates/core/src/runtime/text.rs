@@ -1,4 +1,4 @@
-//! Text that is streamed first and then said again whole. The whole is the authority; the log must hold it once.
+//! Text that is streamed first and then repeated as a whole. The whole text is authoritative; the log must hold it once.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::id::BlockId;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum TextKind {
     /// What is meant for the person.
     Text,
     Thinking,
@@ -23,29 +23,29 @@ pub struct StreamedText {
 impl StreamedText {
     /// A piece of a block.
     pub fn delta(&mut self, block_id: &BlockId, text: String) -> Event {
-        self.piece(Voice::Text, block_id, text)
+        self.piece(TextKind::Text, block_id, text)
     }
 
     /// A piece of a block of either kind.
-    pub fn piece(&mut self, voice: Voice, block_id: &BlockId, text: String) -> Event {
+    pub fn piece(&mut self, kind: TextKind, block_id: &BlockId, text: String) -> Event {
         self.open.entry(block_id.clone()).or_default().push_str(&text);
-        said(voice, block_id.clone(), text, false)
+        text_event(kind, block_id.clone(), text, false)
     }
 
     /// The whole of a block: says what is missing and closes it, or, when the agent changed its words, takes the block back and says it anew.
     pub fn finish(&mut self, block_id: &BlockId, whole: &str) -> Vec<Event> {
-        self.finish_as(Voice::Text, block_id, whole)
+        self.finish_as(TextKind::Text, block_id, whole)
     }
 
-    pub fn finish_as(&mut self, voice: Voice, block_id: &BlockId, whole: &str) -> Vec<Event> {
+    pub fn finish_as(&mut self, kind: TextKind, block_id: &BlockId, whole: &str) -> Vec<Event> {
         let streamed = self.open.remove(block_id).unwrap_or_default();
         if let Some(rest) = whole.strip_prefix(&streamed) {
-            return vec![said(voice, block_id.clone(), rest.to_owned(), true)];
+            return vec![text_event(kind, block_id.clone(), rest.to_owned(), true)];
         }
         self.retracted += 1;
         let anew = BlockId::trusted(format!("{block_id}.{}", self.retracted));
         let reason = Some("the final text differs from what was streamed".to_owned());
-        vec![Retracted { block_id: block_id.clone(), reason }.into(), said(voice, anew, whole.to_owned(), true)]
+        vec![Retracted { block_id: block_id.clone(), reason }.into(), text_event(kind, anew, whole.to_owned(), true)]
     }
 
     /// The agent takes back what it streamed. Nothing, if it had not streamed anything.
@@ -60,9 +60,9 @@ impl StreamedText {
     }
 }
 
-fn said(voice: Voice, block_id: BlockId, text: String, done: bool) -> Event {
-    match voice {
-        Voice::Text => Delta { block_id, text, done, interrupted: false }.into(),
-        Voice::Thinking => Thinking { block_id, text, done: Some(done), interrupted: false }.into(),
+fn text_event(kind: TextKind, block_id: BlockId, text: String, done: bool) -> Event {
+    match kind {
+        TextKind::Text => Delta { block_id, text, done, interrupted: false }.into(),
+        TextKind::Thinking => Thinking { block_id, text, done: Some(done), interrupted: false }.into(),
     }
 }

@@ -1,5 +1,5 @@
-//! What the session makes of what its agent says and does. An agent is not trusted to keep the laws: what would break one is kept in the log as
-//! unparsed, and the session goes on.
+//! How the session handles the reports of its agent. An agent is not trusted to keep the laws: a report that would break one is logged as unparsed,
+//! and the session goes on.
 
 use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step};
 use super::open::{Scope, unanswered};
@@ -7,12 +7,12 @@ use super::queue::Place;
 use super::state::Queued;
 use crate::command::{Refusal, Reply};
 use crate::event::{
-    Activity, AgentUnparsed, Event, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest, QuestionRequest,
-    Rollback, SaidBy, SessionEnded, SessionReady, Stands, Steer, SteerState, SubagentEnded, ToolStart, Unanswered,
-    UserMessage,
+    Activity, AgentUnparsed, Event, EventAuthor, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest,
+    Placement, QuestionRequest, Rollback, SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart,
+    Unanswered, UserMessage,
 };
 use crate::id::{AskId, MessageId, SubagentId};
-use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure};
+use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure, Verdict};
 use crate::time::Timestamp;
 
 /// How long a label in a status may be.
@@ -36,10 +36,18 @@ impl Machine {
                 }
             }
             Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
-            Report::Fact { subagent_id, event } | Report::Kept { subagent_id, event, .. } => {
+            Report::Fact { subagent_id, event } | Report::FactWithOutputFile { subagent_id, event, .. } => {
                 self.fact(subagent_id, event, at, out);
             }
-            Report::Ask { key, subagent_id, request } => self.ask(key, subagent_id, request, at, out),
+            // Nobody judged it, so there are no rules here: a recording is played.
+            Report::Propose { key, .. } => out.order(Order::Verdict { key, verdict: Verdict::UpToAgent }),
+            Report::Ask { key, subagent_id, request } => {
+                let answered = matches!(&request, AskRequest::Permission(request)
+                    if self.asked_after_verdict(&key, subagent_id.as_ref(), request, at, out));
+                if !answered {
+                    self.ask(key, subagent_id, request, at, out);
+                }
+            }
             Report::AskWithdrawn { key, reason } => self.ask_withdrawn(&key, &reason, at, out),
             Report::SteerDelivered { message_id } => self.steer_delivered(&message_id, at, out),
             Report::SteerRejected { message_id, reason } => self.steer_rejected(message_id, reason, at, out),
@@ -111,7 +119,7 @@ impl Machine {
         if self.shutting_down {
             return self.close_agent(at, out);
         }
-        self.tell_news(out);
+        self.send_pending_updates(out);
         match self.pending_operation.take() {
             Some((to, Operation::Resume(_))) => out.reply(to, Ok(Reply::Done)),
             Some((to, Operation::Rollback { order, by, .. })) => {
@@ -142,11 +150,11 @@ impl Machine {
         if matches!(&event, Event::SessionUpdated(updated) if updated.title.as_ref() == Some(&self.state.title)) {
             return; // The echo of a name that it was told.
         }
-        let objection = match &event {
-            event if event.said_by() != SaidBy::Agent => Some("this is not for an agent to say"),
-            event => self.state.open.objection(event, subagent_id.as_ref()),
+        let law_violation = match &event {
+            event if event.author() != EventAuthor::Agent => Some("this is not for an agent to say"),
+            event => self.state.open.law_violation(event, subagent_id.as_ref()),
         };
-        let doer = match &event {
+        let actor = match &event {
             Event::SubagentEnded(ended) => Some(&ended.subagent_id),
             Event::SubagentUpdated(updated) => Some(&updated.subagent_id),
             // One that works in the background may have helpers of its own.
@@ -154,9 +162,9 @@ impl Machine {
             _ => subagent_id.as_ref(),
         };
         let of_background_call = matches!(&event, Event::ToolProgress(progress) if self.state.open.is_background_call(&progress.tool_use_id));
-        let in_background = of_background_call || self.state.open.in_background(doer);
-        let stray = !self.agent_in_turn() && !in_background && !may_stand_alone(&event);
-        if let Some(error) = objection.or(stray.then_some("said outside a turn")) {
+        let in_background = of_background_call || self.state.open.in_background(actor);
+        let stray = !self.agent_in_turn() && !in_background && !allowed_between_turns(&event);
+        if let Some(error) = law_violation.or(stray.then_some("said outside a turn")) {
             return self.refuse_fact(subagent_id, &event, error, at, out);
         }
         if let Event::SubagentEnded(ended) = event {
@@ -176,6 +184,7 @@ impl Machine {
             }
         }
         if let Event::ToolResult(result) = &event {
+            self.judgements.forget(&result.tool_use_id);
             self.settle_call(&result.tool_use_id, at, out);
         }
         self.emit_as(at, out, subagent_id, turn_id, event);
@@ -228,7 +237,7 @@ impl Machine {
         self.proceed(at, out);
     }
 
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         key: String,
         subagent_id: Option<SubagentId>,
@@ -261,18 +270,18 @@ impl Machine {
     }
 
     fn ask_withdrawn(&mut self, key: &str, reason: &str, at: Timestamp, out: &mut Output) {
-        let Some(ask_id) = self.ask_called(key) else { return };
+        let Some(ask_id) = self.ask_by_key(key) else { return };
         self.ask_keys.remove(&ask_id);
         if let Some(ask) = self.state.open.asks.get(&ask_id) {
             let (owner, event) = (ask.owner.clone(), unanswered(ask, Unanswered::Withdrawn, reason));
             let turn_id = self.turn_of(owner.as_ref());
             self.emit_as(at, out, owner, turn_id, event);
-            self.show_after_ask(at, out);
+            self.update_status_after_ask(at, out);
         }
     }
 
     /// What the session does once a person has answered.
-    pub(super) fn show_after_ask(&mut self, at: Timestamp, out: &mut Output) {
+    pub(super) fn update_status_after_ask(&mut self, at: Timestamp, out: &mut Output) {
         if self.state.open.asks.is_empty() {
             let activity = if self.state.open.tools.is_empty() { Activity::Thinking } else { Activity::Tool };
             self.emit_status_if_changed(at, out, activity, None);
@@ -428,12 +437,12 @@ fn tool_label(start: &ToolStart) -> String {
 }
 
 /// Whether a fact may stand between turns.
-fn may_stand_alone(event: &Event) -> bool {
-    match Event::stands(event.kind()) {
-        Stands::Anywhere => true,
-        Stands::InTurn => false,
+fn allowed_between_turns(event: &Event) -> bool {
+    match Event::placement(event.kind()) {
+        Placement::Anywhere => true,
+        Placement::InTurn => false,
         // A helper may begin its work after the turn that wanted it.
-        Stands::InTurnOrBackground => {
+        Placement::InTurnOrBackground => {
             matches!(event, Event::SubagentStarted(started) if started.background == Some(true))
         }
     }

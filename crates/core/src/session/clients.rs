@@ -1,5 +1,5 @@
-//! What clients write besides messages and answers: the shared state, what is done in components, and the tools they run. All are facts first;
-//! the agent hears of them where it can.
+//! What clients write besides messages and answers: the shared state, actions in components, and results of the tools they run. Each is first a fact
+//! in the log; the agent is told where it supports that.
 
 use serde_json::{Map, Value};
 
@@ -33,15 +33,15 @@ impl Machine {
             }
             self.emit(at, out, StateDelta { patch, by });
             if matches!(self.agent, Agent::Ready { .. }) {
-                self.tell_state(out);
+                self.send_shared_state(out);
             }
         }
         Ok(Reply::State { state: after, seq: self.state.shared_at })
     }
 
     pub(super) fn call_back(&mut self, callback: Callback, by: String, at: Timestamp, out: &mut Output) -> Verdict {
-        self.must_be_open()?;
-        self.must_be_agreed()?;
+        self.require_open()?;
+        self.require_consent()?;
         let Callback { component_id, action, payload } = callback.clone();
         if !self.state.components.contains(&component_id) {
             return Err(Refusal::ComponentNotFound(component_id));
@@ -106,7 +106,7 @@ impl Machine {
 
     /// Refuses tools that are not right, or that this runtime cannot serve.
     pub(super) fn check_tools(&self, settings: &Map<String, Value>) -> Result<(), Refusal> {
-        for name in [client_tools::GIVEN, client_tools::OF_RUN] {
+        for name in [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS] {
             let Some(tools) = settings.get(name) else { continue };
             if !self.setup.capabilities.client_tools {
                 return Err(Refusal::Unsupported { what: "call tools that clients run" });
@@ -116,15 +116,15 @@ impl Machine {
         Ok(())
     }
 
-    /// Tells an agent that has just come what it must know before its first turn.
-    pub(super) fn tell_news(&mut self, out: &mut Output) {
+    /// Sends a new agent what it must know before its first turn.
+    pub(super) fn send_pending_updates(&mut self, out: &mut Output) {
         if !self.state.shared.is_null() {
-            self.tell_state(out);
+            self.send_shared_state(out);
         }
         self.pending_callbacks.drain(..).for_each(|callback| out.order(Order::Callback(callback)));
     }
 
-    fn tell_state(&self, out: &mut Output) {
+    fn send_shared_state(&self, out: &mut Output) {
         if self.setup.capabilities.state {
             out.order(Order::State { state: self.state.shared.clone() });
         }

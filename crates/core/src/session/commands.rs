@@ -63,7 +63,7 @@ impl Machine {
             self.sent_again(&receipt.message_id, at, out);
             return Ok(receipt);
         }
-        self.must_be_open()?;
+        self.require_open()?;
         check_pictures(&message.content)?;
         let message_id = message.id.unwrap_or_else(|| MessageId::fresh(&mut self.setup.ids, at));
         let Message { content, origin, .. } = message;
@@ -123,7 +123,7 @@ impl Machine {
         if turn_id.is_some() && turn_id != current {
             return Some(Reply::Stopped { stopped: false, background });
         }
-        let hold = held_by_stop(then);
+        let hold = hold_after_stop(then);
         if current.is_none() {
             if let Some(why) = hold {
                 self.hold(at, out, why);
@@ -185,6 +185,10 @@ impl Machine {
             }
             *rule = chosen_rule(request, *reply, rule.take()).map_err(Refusal::Invalid)?;
         }
+        let request = match &ask.pending.request {
+            AskRequest::Permission(request) => Some(request.clone()),
+            AskRequest::Question(_) | AskRequest::Interrupt(_) => None,
+        };
         let (tool_name, ask_id) = (ask.tool_name.clone(), ask_id.clone());
         let mut and_then = AfterAnswer::GoOn;
         let event: Event = match answer.clone() {
@@ -220,13 +224,16 @@ impl Machine {
             self.consent_answered(allowed, by, at, out);
             return Ok(Reply::Resolved { seq });
         }
+        if let Some(request) = request {
+            Self::store_chosen_rule(&request, &mut answer, by, at, out);
+        }
         if let Some(key) = self.ask_keys.remove(&ask_id) {
             out.order(Order::Answer { key, answer });
         }
-        self.show_after_ask(at, out);
+        self.update_status_after_ask(at, out);
         if let (AfterAnswer::Stop(then), true) = (and_then, self.state.turn.is_some()) {
             let reason = format!("rejected and stopped by {by}");
-            self.begin_stop(at, out, Outcome::Stopped, reason, held_by_stop(then), None);
+            self.begin_stop(at, out, Outcome::Stopped, reason, hold_after_stop(then), None);
         }
         Ok(Reply::Resolved { seq })
     }
@@ -253,7 +260,7 @@ impl Machine {
             self.reopen(at, out);
             return Ok(Some(Reply::Done));
         }
-        self.must_be_agreed()?;
+        self.require_consent()?;
         match self.agent {
             // It never left, unless another conversation is wanted.
             Agent::Ready { .. } if other.is_none() && !self.state.ended => return Ok(Some(Reply::Done)),
@@ -289,11 +296,11 @@ impl Machine {
         at: Timestamp,
         out: &mut Output,
     ) -> Result<(), Refusal> {
-        self.must_be_open()?;
+        self.require_open()?;
         if !self.setup.capabilities.rollback {
             return Err(Refusal::Unsupported { what: "roll back" });
         }
-        self.must_be_agreed()?;
+        self.require_consent()?;
         if files == Files::Restore && !self.setup.capabilities.restore_files {
             return Err(Refusal::Unsupported { what: "put files back" });
         }
@@ -321,7 +328,7 @@ impl Machine {
     }
 
     fn compact(&mut self, at: Timestamp, out: &mut Output) -> Verdict {
-        self.must_be_open()?;
+        self.require_open()?;
         if !self.setup.capabilities.compact {
             return Err(Refusal::Unsupported { what: "compact its history" });
         }
@@ -395,7 +402,7 @@ impl Machine {
         Reply::Done
     }
 
-    pub(super) fn must_be_open(&self) -> Result<(), Refusal> {
+    pub(super) fn require_open(&self) -> Result<(), Refusal> {
         match () {
             () if self.shutting_down => Err(Refusal::ShuttingDown),
             () if self.state.archived => Err(Refusal::Archived),
@@ -405,7 +412,7 @@ impl Machine {
     }
 }
 
-fn held_by_stop(then: AfterStop) -> Option<Hold> {
+fn hold_after_stop(then: AfterStop) -> Option<Hold> {
     match then {
         AfterStop::Continue => None,
         AfterStop::Hold => Some(Hold::Stopped),

@@ -1,4 +1,4 @@
-//! How things end: a turn that is stopped, an agent that is told to go, a daemon that shuts down. Each goes in steps with deadlines, and each step is a
+//! How things end: a stopped turn, an agent that is asked to exit, a daemon that shuts down. Each goes in steps with deadlines, and each step is a
 //! fact.
 
 use serde_json::json;

@@ -9,7 +9,7 @@ use crate::event::{
     Activity, DAEMON, Hold, ModeChanged, Outcome, PermissionOption, PermissionReply, PermissionRequest, SessionUpdated,
 };
 use crate::id::{AskId, Seq};
-use crate::runtime::{guarded, is_unguarded};
+use crate::runtime::{guarded, skips_approvals};
 use crate::time::Timestamp;
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ pub(super) const TOOL: &str = "Run an imported session";
 impl Machine {
     /// Puts the guards back that a file took away, with facts of this machine after those of the file. Whoever wants an agent without them says so here.
     pub fn settle_import(&mut self, at: Timestamp, out: &mut Output) {
-        let unguarded = self.state.settings().iter().filter(|(name, value)| is_unguarded(name, value));
+        let unguarded = self.state.settings().iter().filter(|(name, value)| skips_approvals(name, value));
         let settings: Map<String, Value> =
             unguarded.filter_map(|(name, _)| Some((name.clone(), guarded(name)?.into()))).collect();
         let by = DAEMON.to_owned();
@@ -49,7 +49,7 @@ impl Machine {
             let by = by.clone();
             self.emit(at, out, SessionUpdated { settings: Some(settings), by, ..SessionUpdated::default() });
         }
-        let mode = self.state.mode.as_deref().filter(|mode| is_unguarded("mode", &(*mode).into()));
+        let mode = self.state.mode.as_deref().filter(|mode| skips_approvals("mode", &(*mode).into()));
         if let Some(mode) = mode.and_then(|_| guarded("mode")) {
             self.emit(at, out, ModeChanged { mode: mode.to_owned(), by: Some(by) });
         }
@@ -60,7 +60,7 @@ impl Machine {
     }
 
     /// What cannot be done before somebody has agreed.
-    pub(super) fn must_be_agreed(&self) -> Result<(), Refusal> {
+    pub(super) fn require_consent(&self) -> Result<(), Refusal> {
         if self.needs_consent() { Err(Refusal::NotAgreed) } else { Ok(()) }
     }
 
@@ -82,7 +82,7 @@ impl Machine {
             "conversation": self.state.provider_session_id,
             "settings": params,
         });
-        let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None };
+        let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None, scope: None };
         let request = PermissionRequest {
             ask_id: ask_id.clone(),
             tool_name: TOOL.to_owned(),
@@ -90,6 +90,7 @@ impl Machine {
             tool_use_id: None,
             title: Some("This session came from a file. Run its agent on this machine?".to_owned()),
             options: vec![option(PermissionReply::Once, "Run it"), option(PermissionReply::Reject, "Do not run it")],
+            judged: None,
         };
         self.emit(at, out, request);
         self.consent = Some(ask_id);

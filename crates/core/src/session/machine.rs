@@ -5,26 +5,28 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::noise::{self, Noise};
+use super::judging::Judgements;
 use super::open::Scope;
 use super::state::State;
+use super::unparsed_limiter::{self, UnparsedLimiter};
 use crate::blob::{self, Blob};
 use crate::command::{self, Callback, ClientCommand};
 use crate::event::{
-    Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, SessionReady, SessionUpdated, Status,
-    TurnStarted, UserMessage,
+    Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, RuleScope, SessionReady, SessionUpdated,
+    Status, TurnStarted, UserMessage,
 };
 use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
 use crate::nesting;
+use crate::policy::Judgement;
 use crate::runtime::{
     Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
 };
 use crate::time::Timestamp;
 
 /// The smallest piece that text is cut into: one character always fits.
-const MIN_PIECE: usize = 4;
+const MIN_PIECE_BYTES: usize = 4;
 
-/// Names whoever waits for a reply; chosen by the shell.
+/// Identifies the client that waits for a reply; chosen by the shell.
 pub type ReplyTo = u64;
 
 /// What a machine is made of, besides its log.
@@ -77,6 +79,11 @@ pub enum Input {
         reply_to: ReplyTo,
     },
     Report(Report),
+    /// What an agent said about a call, and what the rules say about that call.
+    Judged {
+        report: Report,
+        judgement: Judgement,
+    },
     StartFailed(StartFailure),
     /// The agent's process is gone, and all it had started.
     Exited {
@@ -94,6 +101,14 @@ pub enum Input {
 pub enum Effect {
     Start(Opening),
     Order(Order),
+    /// Keep a rule that a person has answered *always* with.
+    StoreRule {
+        /// In TOML, without an id.
+        rule: String,
+        scope: RuleScope,
+        by: String,
+        at: Timestamp,
+    },
     /// Ask the agent's processes to end.
     Terminate,
     /// End them.
@@ -143,7 +158,10 @@ pub struct Machine {
     /// How many messages at the head of the queue were said into this turn and refused by the agent.
     pub(super) refused: usize,
     pub(super) last_status: Option<(Activity, Option<String>)>,
-    noise: Noise,
+    /// What began the running turn.
+    pub(super) origin: Origin,
+    pub(super) judgements: Judgements,
+    unparsed_limiter: UnparsedLimiter,
     pub(super) shutting_down: bool,
 }
 
@@ -165,7 +183,7 @@ pub(super) enum Agent {
     },
 }
 
-/// How hard the agent has been pressed to end.
+/// How far the escalation to end the agent has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Asked,
@@ -220,7 +238,9 @@ impl Machine {
             pending_callbacks: Vec::new(),
             refused: 0,
             last_status: None,
-            noise: Noise::default(),
+            origin: Origin::default(),
+            judgements: Judgements::default(),
+            unparsed_limiter: UnparsedLimiter::default(),
             shutting_down: false,
         }
     }
@@ -260,7 +280,7 @@ impl Machine {
             self.emit_as(started_at, out, None, turn_id.clone(), message.into());
             self.emit_as(started_at, out, None, turn_id, TurnStarted { message_ids, origin: Origin::Import }.into());
             for (at, event) in events {
-                if self.state.open.objection(&event, None).is_none() {
+                if self.state.open.law_violation(&event, None).is_none() {
                     self.emit(at, out, event);
                 }
             }
@@ -297,6 +317,7 @@ impl Machine {
         match input {
             Input::Command { command, reply_to } => self.execute(command, reply_to, at, out),
             Input::Report(report) => self.report(report, at, out),
+            Input::Judged { report, judgement } => self.judged(report, judgement, at, out),
             Input::StartFailed(failure) => self.start_failed(failure, at, out),
             Input::Exited { exit_code, description } => self.exited(exit_code, &description, at, out),
             Input::Tick => self.tick(at, out),
@@ -316,12 +337,21 @@ impl Machine {
         &self.state
     }
 
+    /// The directory in which the agent works, if one was given.
+    pub fn workspace(&self) -> Option<&str> {
+        self.state.cwd.as_deref()
+    }
+
+    pub fn mode(&self) -> Option<&str> {
+        self.state.mode.as_deref()
+    }
+
     pub fn head(&self) -> Seq {
         self.state.head
     }
 
     /// The open ask that the agent calls so.
-    pub fn ask_called(&self, key: &str) -> Option<AskId> {
+    pub fn ask_by_key(&self, key: &str) -> Option<AskId> {
         self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone())
     }
 
@@ -362,7 +392,7 @@ impl Machine {
     }
 
     /// Whether there is nothing to remember that is not in the log: no agent, no turn, nobody waiting.
-    pub fn can_leave(&self) -> bool {
+    pub fn can_unload(&self) -> bool {
         self.agent == Agent::Absent
             && self.state.turn.is_none()
             && self.pending_operation.is_none()
@@ -385,17 +415,17 @@ impl Machine {
         mut event: Event,
     ) -> Seq {
         if let Event::AgentUnparsed(unparsed) = &mut event {
-            noise::shorten(unparsed);
+            unparsed_limiter::shorten(unparsed);
         }
         let may_account = match &event {
-            Event::AgentUnparsed(unparsed) if !self.noise.admits(unparsed, at) => return self.state.head,
+            Event::AgentUnparsed(unparsed) if !self.unparsed_limiter.allows(unparsed, at) => return self.state.head,
             Event::AgentUnparsed(_) | Event::Done(_) | Event::SessionEnded(_) => true,
             _ => false,
         };
-        if may_account && let Some(account) = self.noise.account(&self.setup.runtime) {
+        if may_account && let Some(account) = self.unparsed_limiter.take_summary(&self.setup.runtime) {
             self.store(at, out, None, self.state.turn.clone(), account.into());
         }
-        let limit = self.setup.limits.inline_bytes.max(MIN_PIECE);
+        let limit = self.setup.limits.inline_bytes.max(MIN_PIECE_BYTES);
         // Text is not moved out of the log, it is the log; it only comes in more pieces.
         while let Event::Delta(delta) = &mut event
             && delta.text.len() > limit
@@ -445,7 +475,7 @@ impl Machine {
     }
 
     pub(super) fn close(&mut self, at: Timestamp, out: &mut Output, scope: Scope<'_>, outcome: Outcome, reason: &str) {
-        for (owner, event) in self.state.open.closing(scope, outcome, reason) {
+        for (owner, event) in self.state.open.closing_events(scope, outcome, reason) {
             if let Event::ToolResult(result) = &event {
                 self.settle_call(&result.tool_use_id, at, out);
             }

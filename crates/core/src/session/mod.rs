@@ -8,13 +8,14 @@ mod clients;
 mod commands;
 mod ending;
 mod import;
+mod judging;
 mod machine;
-mod noise;
 mod open;
 mod queue;
 mod state;
 mod stored;
 mod turn;
+mod unparsed_limiter;
 
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
@@ -22,5 +23,6 @@ pub mod simulation;
 mod tests;
 
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
+pub use self::judging::ToJudge;
 pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
 pub use self::state::State;

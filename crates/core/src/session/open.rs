@@ -1,4 +1,4 @@
-//! What is open in a session: tools, blocks, asks, sub-agents, background work. Whoever ends a turn closes what the turn opened; this knows what
+//! What is open in a session: tools, blocks, asks, sub-agents, background work. The end of a turn closes what the turn opened; this module knows what
 //! that is and which facts close it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +12,10 @@ use crate::event::{
 use crate::id::{AskId, BackgroundId, BlockId, SubagentId, ToolUseId};
 use crate::summary::{AskKind, AskRequest, PendingAsk};
 
-/// How many sub-agents may stand inside each other: an agent may name anything as a parent, also itself. Whoever is deeper belongs to the turn.
-const MAX_INSIDE: usize = 64;
+/// How deep sub-agents may be nested. An agent may name anything as a parent, even itself. A deeper sub-agent belongs to the turn.
+const MAX_SUBAGENT_DEPTH: usize = 64;
 
-/// Who opened something: the agent itself, or one of its sub-agents.
+/// The owner of something open: the agent itself, or one of its sub-agents.
 pub(super) type Owner = Option<SubagentId>;
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,11 @@ impl OpenWork {
         !self.background.is_empty() || self.subagents.values().any(|subagent| subagent.background)
     }
 
+    /// Whether this is a sub-agent that runs.
+    pub(super) fn is_subagent(&self, id: &SubagentId) -> bool {
+        self.subagents.contains_key(id)
+    }
+
     /// How many things run that may speak between turns.
     pub(super) fn background_count(&self) -> usize {
         self.background.len() + self.subagents.values().filter(|subagent| subagent.background).count()
@@ -113,7 +118,7 @@ impl OpenWork {
     /// A sub-agent, the one that started it, and so on up.
     fn lineage<'a>(&'a self, owner: Option<&'a SubagentId>) -> impl Iterator<Item = &'a SubagentId> {
         let parent = |id: &&SubagentId| self.subagents.get(*id).and_then(|subagent| subagent.parent.as_ref());
-        std::iter::successors(owner, parent).take(MAX_INSIDE)
+        std::iter::successors(owner, parent).take(MAX_SUBAGENT_DEPTH)
     }
 
     /// What this sub-agent did so far: tool calls and file changes.
@@ -122,8 +127,8 @@ impl OpenWork {
     }
 
     /// Why a fact would break a law, if it would.
-    pub(super) fn objection(&self, event: &Event, doer: Option<&SubagentId>) -> Option<&'static str> {
-        let foreign = |id: &BlockId| self.blocks.get(id).is_some_and(|(_, owner)| owner.as_ref() != doer);
+    pub(super) fn law_violation(&self, event: &Event, actor: Option<&SubagentId>) -> Option<&'static str> {
+        let foreign = |id: &BlockId| self.blocks.get(id).is_some_and(|(_, owner)| owner.as_ref() != actor);
         match event {
             Event::Delta(delta) if foreign(&delta.block_id) => Some("this block belongs to another agent"),
             Event::Thinking(thinking) if foreign(&thinking.block_id) => Some("this block belongs to another agent"),
@@ -281,10 +286,10 @@ impl OpenWork {
     }
 
     /// The facts that close what is open, each with who had opened it.
-    pub(super) fn closing(&self, scope: Scope<'_>, outcome: Outcome, reason: &str) -> Vec<(Owner, Event)> {
+    pub(super) fn closing_events(&self, scope: Scope<'_>, outcome: Outcome, reason: &str) -> Vec<(Owner, Event)> {
         let mut facts: Vec<(Owner, Event)> = Vec::new();
         for ask in self.asks.values().filter(|ask| self.covers(scope, ask.owner.as_ref())) {
-            facts.push((ask.owner.clone(), unanswered(ask, because(outcome), reason)));
+            facts.push((ask.owner.clone(), unanswered(ask, unanswered_reason(outcome), reason)));
         }
         let interrupted = outcome != Outcome::Completed;
         for (id, (kind, owner)) in self.blocks.iter().filter(|(_, (_, owner))| self.covers(scope, owner.as_ref())) {
@@ -332,7 +337,7 @@ impl OpenWork {
 }
 
 /// Why nobody answers what was asked in work that ended so.
-fn because(outcome: Outcome) -> Unanswered {
+fn unanswered_reason(outcome: Outcome) -> Unanswered {
     match outcome {
         Outcome::Completed => Unanswered::Withdrawn,
         Outcome::Stopped => Unanswered::Stopped,

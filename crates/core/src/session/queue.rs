@@ -1,5 +1,4 @@
-//! The messages that wait: in which order, what they say, and which of them are held until somebody lets them go on. Not here: when the next one
-//! gets its turn (`turn`).
+//! The queued messages: their order, their content, and which of them are held. When the next one gets its turn is decided in `turn`.
 
 use super::machine::{Machine, Output};
 use super::state::Queued;
@@ -40,12 +39,12 @@ impl Machine {
         self.replace_queue(queue, at, out);
     }
 
-    /// Whoever sends a message again still waits for it, so it goes on; but not against somebody who stopped the session.
+    /// A client that sends a message again still waits for it, so the message is released, unless somebody stopped the session.
     pub(super) fn sent_again(&mut self, message_id: &MessageId, at: Timestamp, out: &mut Output) {
         let mut queue = self.state.queue_items();
         let found = queue.iter_mut().find(|item| item.message_id == *message_id);
         if let Some(item) = found.filter(|item| item.held.is_some_and(|why| why != Hold::Stopped))
-            && self.must_be_open().is_ok()
+            && self.require_open().is_ok()
         {
             item.held = None;
             self.replace_queue(queue, at, out);
@@ -54,7 +53,7 @@ impl Machine {
     }
 
     pub(super) fn go_on(&mut self, at: Timestamp, out: &mut Output) -> Verdict {
-        self.must_be_open()?;
+        self.require_open()?;
         let mut queue = self.state.queue_items();
         for item in &mut queue {
             item.held = None;

@@ -373,7 +373,7 @@ impl State {
             shares_state: !self.shared.is_null(),
             has_run_tools: self
                 .settings
-                .get(client_tools::OF_RUN)
+                .get(client_tools::RUN_TOOLS)
                 .and_then(Value::as_array)
                 .is_some_and(|tools| !tools.is_empty()),
             agreed_at: self.agreed_at,
@@ -383,7 +383,7 @@ impl State {
 
     /// Without the tools of clients, which are no setting of the agent.
     fn own_settings(&self) -> Map<String, Value> {
-        let is_tools = |name: &str| [client_tools::GIVEN, client_tools::OF_RUN].contains(&name);
+        let is_tools = |name: &str| [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name);
         let own = self.settings.iter().filter(|(name, _)| !is_tools(name));
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }

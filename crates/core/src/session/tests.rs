@@ -213,7 +213,7 @@ fn after_a_restart_what_waited_is_held() {
     let (machine, out) = restarted(&out.facts);
     assert_eq!(queue(&machine), held(&["b"], Hold::Restarted));
     assert!(out.effects.is_empty(), "nothing starts by surprise");
-    assert!(machine.can_leave());
+    assert!(machine.can_unload());
     let mut machine = machine;
     execute(&mut machine, send("b", When::Queue));
     assert!(machine.state.turn.is_some() && machine.state.queue.is_empty(), "whoever sends it again still wants it");

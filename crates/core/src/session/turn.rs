@@ -38,6 +38,7 @@ impl Machine {
         }
         self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
         self.last_status = None;
+        self.origin = origin;
         if origin == Origin::Agent {
             return; // It speaks already.
         }
@@ -133,7 +134,7 @@ impl Machine {
         self.refused = 0;
         let anchor = self.anchor.take();
         let stopped = outcome == Outcome::Stopped;
-        // A daemon that ends was not asked to hold anything; it does so for whoever comes next.
+        // Nobody asked the ending daemon to hold the queue; it does so for the next start.
         let then = held.filter(|why| *why != Hold::Restarted).map(|_| AfterStop::Hold);
         self.emit(at, out, Done { outcome, stopped, exit_code, reason, anchor, then });
         self.undelivered = None;

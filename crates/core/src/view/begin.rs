@@ -13,13 +13,13 @@ use crate::event::{
 use crate::time::Timestamp;
 
 /// What every block has from the beginning.
-pub(super) struct Birth {
+pub(super) struct NewBlock {
     pub(super) id: String,
     pub(super) at: Timestamp,
 }
 
 /// One part of a person's message.
-pub(super) fn part(Birth { id, at: started_at }: Birth, part: &Part) -> Block {
+pub(super) fn part(NewBlock { id, at: started_at }: NewBlock, part: &Part) -> Block {
     match part {
         Part::Text { text } => {
             TextBlock { id, started_at, text: text.clone(), done: true, ..TextBlock::default() }.into()
@@ -40,7 +40,7 @@ pub(super) fn part(Birth { id, at: started_at }: Birth, part: &Part) -> Block {
     }
 }
 
-pub(super) fn tool(Birth { id, at: started_at }: Birth, start: &ToolStart) -> Block {
+pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart) -> Block {
     ToolBlock {
         id,
         started_at,
@@ -89,7 +89,7 @@ impl ToolBlock {
     }
 }
 
-pub(super) fn permission(Birth { id, at: started_at }: Birth, request: &PermissionRequest) -> Block {
+pub(super) fn permission(NewBlock { id, at: started_at }: NewBlock, request: &PermissionRequest) -> Block {
     let title = request.title.clone().unwrap_or_else(|| format!("Allow {}", request.tool_name));
     PermissionBlock {
         id,
@@ -105,7 +105,7 @@ pub(super) fn permission(Birth { id, at: started_at }: Birth, request: &Permissi
     .into()
 }
 
-pub(super) fn question(Birth { id, at: started_at }: Birth, request: &QuestionRequest) -> Block {
+pub(super) fn question(NewBlock { id, at: started_at }: NewBlock, request: &QuestionRequest) -> Block {
     QuestionBlock {
         id,
         started_at,
@@ -117,7 +117,7 @@ pub(super) fn question(Birth { id, at: started_at }: Birth, request: &QuestionRe
     .into()
 }
 
-pub(super) fn interrupt(Birth { id, at: started_at }: Birth, request: &Interrupt) -> Block {
+pub(super) fn interrupt(NewBlock { id, at: started_at }: NewBlock, request: &Interrupt) -> Block {
     InterruptBlock {
         id,
         started_at,
@@ -131,7 +131,7 @@ pub(super) fn interrupt(Birth { id, at: started_at }: Birth, request: &Interrupt
     .into()
 }
 
-pub(super) fn subagent(Birth { id, at: started_at }: Birth, started: &SubagentStarted) -> Block {
+pub(super) fn subagent(NewBlock { id, at: started_at }: NewBlock, started: &SubagentStarted) -> Block {
     SubagentBlock {
         id,
         started_at,
@@ -144,7 +144,7 @@ pub(super) fn subagent(Birth { id, at: started_at }: Birth, started: &SubagentSt
     .into()
 }
 
-pub(super) fn artifact(Birth { id, at: started_at }: Birth, created: &ArtifactCreated) -> Block {
+pub(super) fn artifact(NewBlock { id, at: started_at }: NewBlock, created: &ArtifactCreated) -> Block {
     let (artifact_id, media_type) = (Some(created.artifact_id.clone()), created.media_type.clone());
     let (path, content, blob) = (created.path.clone(), created.content.clone(), created.blob.clone());
     let version = Some(1);
@@ -160,7 +160,7 @@ pub(super) fn artifact(Birth { id, at: started_at }: Birth, created: &ArtifactCr
     }
 }
 
-pub(super) fn error(Birth { id, at: started_at }: Birth, failure: &Failure) -> Block {
+pub(super) fn error(NewBlock { id, at: started_at }: NewBlock, failure: &Failure) -> Block {
     ErrorBlock {
         id,
         started_at,

@@ -295,7 +295,7 @@ impl From<WorkStatus> for ToolStatus {
 
 impl Block {
     /// The text of a block in which the agent or a person speaks.
-    pub(super) fn said(&self) -> Option<&str> {
+    pub(super) fn spoken_text(&self) -> Option<&str> {
         TextBlock::of(self).map(|block| block.text.as_str())
     }
 }

@@ -1,4 +1,4 @@
-//! The smallest changes that bring a view forward. Four kinds are enough, and they are all that a client has to implement.
+//! The operations that update a view. There are four kinds; a client has to implement only these.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Secrets in what is shown at a glance. This is for summaries, which people read over shoulders and put into screenshots; the log keeps what was said.
+//! Masks secrets in summaries, which people see over shoulders and in screenshots. The log keeps the original text.
 
 /// What stands for a secret.
 const MASK: &str = "••••";

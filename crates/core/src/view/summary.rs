@@ -1,4 +1,4 @@
-//! One line for a tool that is folded away: what it works on while it runs, what came of it when it is done.
+//! The one-line summary of a tool in a collapsed row: what it works on while it runs, and its result when it is done.
 
 use serde_json::Value;
 

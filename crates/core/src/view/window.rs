@@ -1,4 +1,4 @@
-//! A view as it is sent: all that is true now, and some of the messages.
+//! A window of a view, as it is sent: the current state of the session and some of its messages.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -90,7 +90,7 @@ pub fn content(message: &Message) -> String {
     let mut content = String::new();
     let mut follows_text = false;
     for block in &message.blocks {
-        let text = block.said();
+        let text = block.spoken_text();
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             if !content.is_empty() && !follows_text && !content.ends_with('\n') {
                 content.push_str("\n\n");

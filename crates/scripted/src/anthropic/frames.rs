@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::frame::Frame;
 use crate::ids::Ids;
-use crate::plan::{Act, Block, Break, Call, Ending, Pause, Speech, Spent};
-use crate::script::{StreamError, Voice};
+use crate::plan::{Act, Block, Break, Call, Ending, Pause, Speech, TokenCounts};
+use crate::script::{StreamError, TextKind};
 
 /// Agents send it back and never look into it.
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
@@ -71,7 +71,7 @@ pub(crate) fn whole(speech: &Speech, model: &str, ids: &mut Ids) -> (Vec<Pause>,
 struct Blocks {
     /// Of the block that is open, or of the next one.
     index: usize,
-    voice: Option<Voice>,
+    voice: Option<TextKind>,
 }
 
 impl Blocks {
@@ -87,14 +87,14 @@ impl Blocks {
 
     fn delta(&self, piece: &str) -> Frame {
         self.event(&match self.voice {
-            Some(Voice::Text) => json!({"type": "text_delta", "text": piece}),
-            Some(Voice::Thinking | Voice::RawThinking) => json!({"type": "thinking_delta", "thinking": piece}),
+            Some(TextKind::Text) => json!({"type": "text_delta", "text": piece}),
+            Some(TextKind::Thinking | TextKind::RawThinking) => json!({"type": "thinking_delta", "thinking": piece}),
             None => json!({"type": "input_json_delta", "partial_json": piece}),
         })
     }
 
     fn end(&mut self) -> Vec<Frame> {
-        let thought = matches!(self.voice, Some(Voice::Thinking | Voice::RawThinking));
+        let thought = matches!(self.voice, Some(TextKind::Thinking | TextKind::RawThinking));
         let signature = thought.then(|| self.event(&json!({"type": "signature_delta", "signature": SIGNATURE})));
         let stop = Frame::event("content_block_stop", &json!({"type": "content_block_stop", "index": self.index}));
         self.index += 1;
@@ -119,8 +119,8 @@ fn envelope(model: &str, ids: &mut Ids) -> Value {
 /// A block before anything is in it.
 fn begun(block: &Block, reply: usize, ids: &mut Ids) -> Value {
     match block {
-        Block::Said(Voice::Text) => json!({"type": "text", "text": ""}),
-        Block::Said(Voice::Thinking | Voice::RawThinking) => {
+        Block::Said(TextKind::Text) => json!({"type": "text", "text": ""}),
+        Block::Said(TextKind::Thinking | TextKind::RawThinking) => {
             json!({"type": "thinking", "thinking": "", "signature": ""})
         }
         Block::Call(Call { name, .. }) => {
@@ -147,7 +147,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-fn usage(spent: Spent, output: u64) -> Value {
+fn usage(spent: TokenCounts, output: u64) -> Value {
     json!({
         "input_tokens": spent.input, "cache_creation_input_tokens": 0, "cache_read_input_tokens": spent.cached,
         "output_tokens": output,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ids::caller;
-use crate::request::{Api, Asked, Delivery, InputForm, Kind, Malformed, Offered};
+use crate::request::{Api, Delivery, InputForm, Kind, Malformed, ModelRequest, Offered};
 
 /// How Claude Code begins what it adds in the user's name.
 const ADDED: &[&str] = &[
@@ -24,7 +24,7 @@ const SUMMARY: &[&str] = &["your task is to create a detailed summary of", "resp
 /// How Claude Code begins its system prompt: with what it was started by, or with who it is.
 const CLAUDE_CODE: &[&str] = &["x-anthropic-billing-header", "You are Claude Code", "You are a Claude agent"];
 
-pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
+pub(crate) fn read(body: &[u8]) -> Result<ModelRequest, Malformed> {
     let body: Value = serde_json::from_slice(body)
         .map_err(|error| Malformed(format!("The request body is not valid JSON: {error}")))?;
     let model =
@@ -57,7 +57,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Asked, Malformed> {
         _ if is_claude_code && tools.is_empty() => Kind::Side,
         _ => Kind::Turn,
     };
-    Ok(Asked {
+    Ok(ModelRequest {
         api: Api::Anthropic,
         kind,
         model: model.to_owned(),

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{error, frames, read, whole};
-use crate::choose::Playing;
+use crate::choose::ScriptPlayer;
 use crate::frame::Frame;
 use crate::ids::Ids;
 use crate::plan::{Break, Plan, Speech, plan};
-use crate::request::{Asked, Kind};
+use crate::request::{Kind, ModelRequest};
 use crate::script::{Refusal, Script};
 
-fn asked(messages: &Value) -> Asked {
+fn asked(messages: &Value) -> ModelRequest {
     let system = json!([{"type": "text", "text": "x-anthropic-billing-header: a"}, {"type": "text", "text": "Working directory: /w\nmore"}]);
     let tools = json!([{"name": "Bash"}]);
     let body = json!({"model": "m", "stream": true, "system": system, "tools": tools, "messages": messages});
@@ -20,7 +20,7 @@ fn asked(messages: &Value) -> Asked {
 fn speech(steps: &str) -> Speech {
     let script = Script::parse(&format!("[[reply]]\n{steps}")).expect("parses");
     let asked = asked(&json!([{"role": "user", "content": "hi"}]));
-    match plan(Playing::new(script).choose(&asked).expect("a reply"), &asked) {
+    match plan(ScriptPlayer::new(script).choose(&asked).expect("a reply"), &asked) {
         Plan::Speak(speech) => speech,
         Plan::Refuse { .. } => panic!("refused"),
     }

@@ -1,12 +1,12 @@
 //! Which reply answers which request.
 
-use super::{Playing, nothing};
+use super::{ScriptPlayer, nothing};
 use crate::plan::{Act, Plan, plan};
-use crate::request::{Api, Asked, Delivery, InputForm, Kind, Offered};
+use crate::request::{Api, Delivery, InputForm, Kind, ModelRequest, Offered};
 use crate::script::Script;
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> ModelRequest {
+    ModelRequest {
         api: Api::Anthropic,
         kind: Kind::Turn,
         model: "claude-opus".to_owned(),
@@ -22,17 +22,18 @@ fn asked() -> Asked {
     }
 }
 
-fn chosen(playing: &mut Playing, asked: &Asked) -> Option<String> {
+fn chosen(playing: &mut ScriptPlayer, asked: &ModelRequest) -> Option<String> {
     playing.choose(asked).map(|reply| reply.name.clone())
 }
 
-fn play(text: &str) -> Playing {
-    Playing::new(Script::parse(text).expect("parses"))
+fn play(text: &str) -> ScriptPlayer {
+    ScriptPlayer::new(Script::parse(text).expect("parses"))
 }
 
 #[test]
 fn every_condition_must_hold() {
-    let with_result = Asked { user: None, tool_result: Some("Exit code 0".to_owned()), after: vec![7, 1], ..asked() };
+    let with_result =
+        ModelRequest { user: None, tool_result: Some("Exit code 0".to_owned()), after: vec![7, 1], ..asked() };
     for (when, asked, answers) in [
         ("", asked(), true),
         ("user = 'HELLO'", asked(), true),
@@ -51,8 +52,8 @@ fn every_condition_must_hold() {
         ("model = 'haiku'", asked(), false),
         ("api = 'anthropic'", asked(), true),
         ("api = 'openai'", asked(), false),
-        ("", Asked { kind: Kind::Compact, ..asked() }, false),
-        ("kind = 'compact'", Asked { kind: Kind::Compact, ..asked() }, true),
+        ("", ModelRequest { kind: Kind::Compact, ..asked() }, false),
+        ("kind = 'compact'", ModelRequest { kind: Kind::Compact, ..asked() }, true),
         ("kind = 'side'", asked(), false),
     ] {
         let mut playing = play(&format!("[[reply]]\nwhen = {{ {when} }}\nstep = [{{ text = 'x' }}]"));
@@ -73,7 +74,7 @@ fn the_first_that_still_may_answers() {
 #[test]
 fn a_request_that_does_not_match_uses_nothing_up() {
     let mut playing = play("[[reply]]\nwhen = { user = 'hello' }\nstep = [{ text = 'x' }]");
-    let side = Asked { kind: Kind::Side, ..asked() };
+    let side = ModelRequest { kind: Kind::Side, ..asked() };
     assert_eq!(chosen(&mut playing, &side), None);
     assert!(chosen(&mut playing, &asked()).is_some());
     assert_eq!(chosen(&mut playing, &asked()), None);
@@ -93,7 +94,7 @@ fn nothing_is_said_in_a_fixed_sentence() {
 #[test]
 fn a_reply_repeats_what_it_heard() {
     let mut playing = play("[[reply]]\nstep = [{ text = 'You said {{user}}, I heard {{tool_result}}.', pieces = 1 }]");
-    let asked = Asked { tool_result: Some(" ok\n".to_owned()), ..asked() };
+    let asked = ModelRequest { tool_result: Some(" ok\n".to_owned()), ..asked() };
     let Plan::Speak(speech) = plan(playing.choose(&asked).expect("a reply"), &asked) else { panic!("refused") };
     assert!(speech.acts.contains(&Act::Piece("You said Say hello, I heard ok.".to_owned())), "{speech:?}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::frame::Frame;
 use crate::ids::Ids;
 use crate::plan::{Act, Block, Break, Call, Ending, Input, Pause, Speech};
-use crate::script::{StreamError, Voice};
+use crate::script::{StreamError, TextKind};
 
 /// Agents send it back and never look into it.
 const ENCRYPTED: &str = "c2NyaXB0ZWQ=";
@@ -103,11 +103,11 @@ impl<'a> Stream<'a> {
         let (id, item) = begun(&block, phase, reply, ids);
         self.event("response.output_item.added", &json!({"output_index": self.output.len(), "item": item}));
         let part = match &block {
-            Block::Said(Voice::Text) => Some(("response.content_part.added", "content_index", text_part(""))),
-            Block::Said(Voice::Thinking) => {
+            Block::Said(TextKind::Text) => Some(("response.content_part.added", "content_index", text_part(""))),
+            Block::Said(TextKind::Thinking) => {
                 Some(("response.reasoning_summary_part.added", "summary_index", summary_part("")))
             }
-            Block::Said(Voice::RawThinking) | Block::Call(_) => None,
+            Block::Said(TextKind::RawThinking) | Block::Call(_) => None,
         };
         if let Some((name, index, part)) = part {
             self.item_event(name, &id, &json!({index: 0, "part": part}));
@@ -137,7 +137,7 @@ impl<'a> Stream<'a> {
         }
         self.item_event(&format!("{name}.done"), &id, &fields);
         match &block {
-            Block::Said(Voice::Text) => {
+            Block::Said(TextKind::Text) => {
                 self.item_event(
                     "response.content_part.done",
                     &id,
@@ -145,17 +145,17 @@ impl<'a> Stream<'a> {
                 );
                 set(&mut item, "content", json!([text_part(&text)]));
             }
-            Block::Said(Voice::Thinking) => {
+            Block::Said(TextKind::Thinking) => {
                 let part = json!({"summary_index": 0, "part": summary_part(&text)});
                 self.item_event("response.reasoning_summary_part.done", &id, &part);
                 set(&mut item, "summary", json!([summary_part(&text)]));
             }
-            Block::Said(Voice::RawThinking) => {
+            Block::Said(TextKind::RawThinking) => {
                 set(&mut item, "content", json!([{"type": "reasoning_text", "text": text}]));
             }
             Block::Call(call) => set(&mut item, input_key(call), text.into()),
         }
-        if !matches!(block, Block::Said(Voice::Thinking | Voice::RawThinking)) {
+        if !matches!(block, Block::Said(TextKind::Thinking | TextKind::RawThinking)) {
             set(&mut item, "status", "completed".into());
         }
         self.event("response.output_item.done", &json!({"output_index": self.output.len(), "item": item}));
@@ -196,12 +196,12 @@ impl<'a> Stream<'a> {
 /// An item before anything is in it.
 fn begun(block: &Block, phase: &str, reply: usize, ids: &mut Ids) -> (String, Value) {
     let (id, mut item) = match block {
-        Block::Said(Voice::Text) => {
+        Block::Said(TextKind::Text) => {
             let item =
                 json!({"type": "message", "role": "assistant", "status": "in_progress", "phase": phase, "content": []});
             (ids.next("msg"), item)
         }
-        Block::Said(Voice::Thinking | Voice::RawThinking) => {
+        Block::Said(TextKind::Thinking | TextKind::RawThinking) => {
             (ids.next("rs"), json!({"type": "reasoning", "summary": [], "encrypted_content": ENCRYPTED}))
         }
         Block::Call(call) => {
@@ -224,9 +224,9 @@ fn begun(block: &Block, phase: &str, reply: usize, ids: &mut Ids) -> (String, Va
 /// What an item's pieces are called, and the index they carry.
 fn names(block: &Block) -> (&'static str, Option<&'static str>) {
     match block {
-        Block::Said(Voice::Text) => ("response.output_text", Some("content_index")),
-        Block::Said(Voice::Thinking) => ("response.reasoning_summary_text", Some("summary_index")),
-        Block::Said(Voice::RawThinking) => ("response.reasoning_text", Some("content_index")),
+        Block::Said(TextKind::Text) => ("response.output_text", Some("content_index")),
+        Block::Said(TextKind::Thinking) => ("response.reasoning_summary_text", Some("summary_index")),
+        Block::Said(TextKind::RawThinking) => ("response.reasoning_text", Some("content_index")),
         Block::Call(Call { input: Input::Object(_), .. }) => ("response.function_call_arguments", None),
         Block::Call(Call { input: Input::Text(_), .. }) => ("response.custom_tool_call_input", None),
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ids::caller;
-use crate::request::{Api, Asked, Delivery, InputForm, Kind, Malformed, Offered};
+use crate::request::{Api, Delivery, InputForm, Kind, Malformed, ModelRequest, Offered};
 
 /// In this header Codex says what a request is for.
 pub(crate) const METADATA: &str = "x-codex-turn-metadata";
@@ -23,7 +23,7 @@ const ADDED: &[&str] = &[
     "Another language model started to solve this problem",
 ];
 
-pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malformed> {
+pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<ModelRequest, Malformed> {
     let body: Value = serde_json::from_slice(body)
         .map_err(|error| Malformed(format!("We could not parse the JSON body of your request: {error}")))?;
     let missing = |name: &str| Malformed(format!("Missing required parameter: '{name}'."));
@@ -41,7 +41,7 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<Asked, Malfor
     system.extend(items.iter().filter(|item| matches!(role(item), "developer" | "system")).map(text));
     system.extend(items.iter().filter(|item| role(item) == "user").map(text).filter(|text| !is_said(text)));
     let results = results(items);
-    Ok(Asked {
+    Ok(ModelRequest {
         api: Api::Openai,
         kind: kind(metadata),
         model: model.to_owned(),

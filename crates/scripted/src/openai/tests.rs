@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{error, frames, read, whole};
-use crate::choose::Playing;
+use crate::choose::ScriptPlayer;
 use crate::frame::Frame;
 use crate::ids::Ids;
 use crate::plan::{Plan, Speech, plan};
-use crate::request::{Asked, InputForm, Kind};
+use crate::request::{InputForm, Kind, ModelRequest};
 use crate::script::{Refusal, Script};
 
-fn asked(input: &Value) -> Asked {
+fn asked(input: &Value) -> ModelRequest {
     let tools = json!([
         {"type": "function", "name": "exec_command"},
         {"type": "custom", "name": "apply_patch"},
@@ -24,7 +24,7 @@ fn asked(input: &Value) -> Asked {
 fn speech(steps: &str) -> Speech {
     let script = Script::parse(&format!("[[reply]]\n{steps}")).expect("parses");
     let asked = asked(&json!("hi"));
-    match plan(Playing::new(script).choose(&asked).expect("a reply"), &asked) {
+    match plan(ScriptPlayer::new(script).choose(&asked).expect("a reply"), &asked) {
         Plan::Speak(speech) => speech,
         Plan::Refuse { .. } => panic!("refused"),
     }

@@ -61,7 +61,7 @@ pub(crate) struct When {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
-    Say { voice: Voice, text: String, pace: Pace },
+    Say { voice: TextKind, text: String, pace: Pace },
     Call { tool: Tool, pace: Pace },
     WaitMs(u64),
     WaitFor(String),
@@ -71,7 +71,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum TextKind {
     Text,
     Thinking,
     /// What some models call their raw reasoning; the Messages API has only one kind.

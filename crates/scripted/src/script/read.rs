@@ -7,8 +7,8 @@ use serde_json::Value;
 use toml::Spanned;
 
 use super::{
-    NamedCall, Pace, PlanItem, PlanState, Question, Refusal, Reply, Script, ScriptError, Step, Stop, StreamError, Tool,
-    Usage, Voice, When,
+    NamedCall, Pace, PlanItem, PlanState, Question, Refusal, Reply, Script, ScriptError, Step, Stop, StreamError,
+    TextKind, Tool, Usage, When,
 };
 use crate::request::{Api, Kind};
 use crate::speech;
@@ -292,14 +292,14 @@ fn step(raw: RawStep, every_ms: u64) -> Result<Step, Wrong> {
     let pace = Pace { pieces: raw.pieces, every_ms: within(raw.every_ms.unwrap_or(every_ms), "every_ms")? };
     let mut found = Vec::new();
     let mut say = |voice, text| found.push(Step::Say { voice, text, pace });
-    raw.text.into_iter().for_each(|text| say(Voice::Text, text));
-    raw.thinking.into_iter().for_each(|text| say(Voice::Thinking, text));
-    raw.raw_thinking.into_iter().for_each(|text| say(Voice::RawThinking, text));
+    raw.text.into_iter().for_each(|text| say(TextKind::Text, text));
+    raw.thinking.into_iter().for_each(|text| say(TextKind::Thinking, text));
+    raw.raw_thinking.into_iter().for_each(|text| say(TextKind::RawThinking, text));
     if let Some(count) = raw.words {
         if count == 0 || count > MAX_WORDS {
             return wrong("bad_value", format!("`words` is from 1 to {MAX_WORDS}"));
         }
-        say(Voice::Text, speech::words(count));
+        say(TextKind::Text, speech::words(count));
     }
     let mut call = |tool| found.push(Step::Call { tool, pace });
     raw.run.into_iter().for_each(|command| call(Tool::Run { command }));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Script, Step, Tool, Voice};
+use super::{Script, Step, TextKind, Tool};
 use crate::DEMO;
 
 fn step(text: &str) -> String {
@@ -20,7 +20,7 @@ fn what_is_not_said_has_a_default() {
     let script = Script::parse("[[reply]]\n[[reply.step]]\ntext = \"hi\"\n").expect("parses");
     let reply = &script.replies[0];
     assert_eq!((reply.name.as_str(), reply.number, reply.uses), ("reply 1", 1, Some(1)));
-    assert!(matches!(&reply.steps[..], [Step::Say { voice: Voice::Text, text, .. }] if text == "hi"));
+    assert!(matches!(&reply.steps[..], [Step::Say { voice: TextKind::Text, text, .. }] if text == "hi"));
     assert_eq!(Script::parse("").expect("an empty script is one").replies, []);
 }
 

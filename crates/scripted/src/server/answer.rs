@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Seen, Shared, Stage, play};
 use crate::frame::Frame;
 use crate::plan::{Break, Pause, Plan};
-use crate::request::{Api, Asked, Delivery, Malformed};
+use crate::request::{Api, Delivery, Malformed, ModelRequest};
 use crate::script::Refusal;
 use crate::{choose, plan};
 
@@ -119,7 +119,7 @@ enum Answer {
     Cut { first: Vec<Pause> },
 }
 
-fn decide(stage: &mut Stage, asked: &Asked, path: &str) -> (Seen, Answer) {
+fn decide(stage: &mut Stage, asked: &ModelRequest, path: &str) -> (Seen, Answer) {
     let chosen = stage.playing.choose(asked);
     let name = chosen.map(|reply| reply.name.clone());
     let plan = chosen.map_or_else(|| plan::plan(&choose::nothing(asked.kind), asked), |reply| plan::plan(reply, asked));

@@ -1,4 +1,4 @@
-//! Places where a stream waits until somebody says so. A release that comes first is kept for the one who comes later, so nobody races.
+//! Gates: named places at which a stream waits for a release. A release that comes before the stream is kept, so there is no race.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ impl Gates {
     }
 }
 
-/// Counts until it is dropped, also when whoever waited has gone.
+/// Counts a waiting stream until it is dropped, even if its client has disconnected.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use self::gates::Gates;
 pub use self::seen::Seen;
 use self::seen::SeenList;
-use crate::choose::Playing;
+use crate::choose::ScriptPlayer;
 use crate::ids::Ids;
 use crate::script::Script;
 
@@ -49,7 +49,7 @@ impl Options {
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("{0} is not on loopback: a scripted model answers anybody, so it listens at home only")]
+    #[error("{0} is not on loopback: a scripted model answers anybody, so it may listen on loopback only")]
     NotLoopback(SocketAddr),
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
@@ -75,7 +75,7 @@ struct Shared {
 /// What a reply takes something from, so it is one at a time.
 #[derive(Debug)]
 struct Stage {
-    playing: Playing,
+    playing: ScriptPlayer,
     ids: Ids,
 }
 
@@ -94,7 +94,7 @@ impl Server {
         let address = listener.local_addr().map_err(fail)?;
         let shared = Arc::new(Shared {
             gates: Gates::new(script.gates()),
-            stage: Mutex::new(Stage { playing: Playing::new(script), ids: Ids::new(&options.ids) }),
+            stage: Mutex::new(Stage { playing: ScriptPlayer::new(script), ids: Ids::new(&options.ids) }),
             seen: SeenList::default(),
             closing: CancellationToken::new(),
         });

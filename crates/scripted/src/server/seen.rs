@@ -1,11 +1,11 @@
-//! What was asked, for tests that want to know. Not kept: whole requests, which are large and full of the agent's own prompts.
+//! The requests so far, for tests. Whole requests are not kept: they are large and full of the agent's own prompts.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::request::{Api, Asked, Delivery, Kind};
+use crate::request::{Api, Delivery, Kind, ModelRequest};
 
 /// More than any test looks at; older ones are forgotten.
 const MAX_SEEN: usize = 10_000;
@@ -66,7 +66,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn of(path: &str, status: u16, asked: &Asked, reply: Option<String>) -> Self {
+    pub(super) fn of(path: &str, status: u16, asked: &ModelRequest, reply: Option<String>) -> Self {
         Self {
             api: Some(asked.api),
             kind: Some(asked.kind),

@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::call;
 use crate::plan::Input;
-use crate::request::{Api, Asked, Delivery, InputForm, Kind, Offered};
+use crate::request::{Api, Delivery, InputForm, Kind, ModelRequest, Offered};
 use crate::script::{Script, Step, Tool};
 
-fn asked(api: Api, tools: &[(&str, InputForm)]) -> Asked {
+fn asked(api: Api, tools: &[(&str, InputForm)]) -> ModelRequest {
     let offered =
         |(name, input): &(&str, InputForm)| Offered { name: (*name).to_owned(), namespace: None, input: *input };
-    Asked {
+    ModelRequest {
         api,
         kind: Kind::Turn,
         model: "m".to_owned(),
@@ -35,7 +35,7 @@ fn tool(step: &str) -> Tool {
 }
 
 /// As `name(input)`.
-fn shown(step: &str, asked: &Asked) -> String {
+fn shown(step: &str, asked: &ModelRequest) -> String {
     let call = call(&tool(step), asked).expect("a call");
     match call.input {
         Input::Object(value) => format!("{}({value})", call.name),

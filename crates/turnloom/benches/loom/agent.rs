@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use turnloom_core::runtime::mock::{MockAgent, Next};
+use turnloom_core::runtime::mock::{MockAgent, NextAction};
 
 use super::floor::nanos;
 
@@ -24,17 +24,17 @@ pub(crate) fn main() -> ExitCode {
     let mut agent = MockAgent::default();
     let mut stdout = std::io::stdout().lock();
     loop {
-        let nap = match agent.next_move() {
-            Next::Write(mut line) => {
+        let nap = match agent.next_action() {
+            NextAction::Write(mut line) => {
                 stamp(&mut line);
                 if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
                     return ExitCode::SUCCESS;
                 }
                 Duration::ZERO
             }
-            Next::Sleep { ms } => Duration::from_millis(ms),
-            Next::Exit { code } => return code.into(),
-            Next::Listen | Next::GoDeaf | Next::LeaveChild => Duration::MAX,
+            NextAction::Sleep { ms } => Duration::from_millis(ms),
+            NextAction::Exit { code } => return code.into(),
+            NextAction::Listen | NextAction::IgnoreSignals | NextAction::LeaveChild => Duration::MAX,
         };
         let line = if nap == Duration::MAX {
             heard.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -42,7 +42,7 @@ pub(crate) fn main() -> ExitCode {
             heard.recv_timeout(nap)
         };
         match line {
-            Ok(line) => agent.hear(&line),
+            Ok(line) => agent.receive(&line),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return ExitCode::SUCCESS,
         }

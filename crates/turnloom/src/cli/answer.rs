@@ -1,4 +1,4 @@
-//! `turnloom answer`: an answer to something that waits.
+//! `turnloom answer`: answers an ask.
 
 use std::process::ExitCode;
 

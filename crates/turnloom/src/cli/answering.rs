@@ -257,6 +257,7 @@ mod tests {
                 reply: PermissionReply::Always,
                 label: "Always".to_owned(),
                 rule: Some(rule.to_owned()),
+                scope: None,
             };
             let options = vec![always("Bash(rm x)"), always("Bash(rm:*)")];
             let ask_id = AskId::trusted("ask/1");

@@ -1,4 +1,4 @@
-//! `turnloom asks`: what waits for a person, over all sessions.
+//! `turnloom asks`: lists what waits for a person, over all sessions.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -17,8 +17,8 @@ use crate::daemon::{self, Daemon, Options, Token};
 use crate::log;
 
 /// How long to wait for somebody who is just leaving, or just starting.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Where a daemon may be.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Target {
 
     /// The daemon that runs, or one of our own.
     pub(super) async fn connect(&self, purpose: Purpose) -> Result<Connection> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             if let Some(client) = self.find().await? {
                 return Ok(Connection { client, own: None });
@@ -97,7 +97,7 @@ impl Target {
                     let what = format!("another turnloom{who} uses {}, and it does not answer", self.data.display());
                     return Err(Failure::new(what, "stop that process, or use another --data").into());
                 }
-                Err(daemon::Error::Log(log::Error::Locked { .. })) => tokio::time::sleep(LOCK_PAUSE).await,
+                Err(daemon::Error::Log(log::Error::Locked { .. })) => tokio::time::sleep(LOCK_RETRY_DELAY).await,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -194,7 +194,7 @@ pub(super) fn path(session: &SessionId, rest: &str) -> String {
 }
 
 /// Whether a call failed because the daemon is gone or going, so that it may be there again in a moment.
-pub(super) fn is_passing(error: &client::Error) -> bool {
+pub(super) fn is_temporary(error: &client::Error) -> bool {
     match error {
         client::Error::Unreachable { .. } | client::Error::NotOurs { .. } => true,
         client::Error::Problem(problem) => problem.status == 503,

@@ -1,4 +1,4 @@
-//! `turnloom doctor`: what is there, what is wrong, how to mend it. It changes nothing but what `--deep` finds wrong beside a log.
+//! `turnloom doctor`: checks what is installed, what is wrong, and how to fix it. It changes nothing, except that `--deep` removes wrong snapshots.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -74,7 +74,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let in_use = running.as_ref().is_ok_and(Option::is_some);
     findings.push(log_of(&target.data, in_use).await);
     if args.deep {
-        findings.extend(kept_beside_logs(&target.data, in_use).await);
+        findings.extend(stored_snapshots(&target.data, in_use).await);
     }
     findings.push(daemon(&target, &running).await);
     let config = config.unwrap_or_default();
@@ -82,13 +82,13 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
         findings.push(port(&config, running.as_ref().ok().and_then(Option::as_ref)));
     }
     let running = running.ok().flatten();
-    let troubled = match &running {
-        Some(client) => troubled(client).await,
+    let failed_sessions = match &running {
+        Some(client) => failed_sessions(client).await,
         None => Vec::new(),
     };
     findings.extend(std::env::current_dir().ok().map(|cwd| project(&cwd)));
     findings.extend(runtimes(running, config).await);
-    findings.extend(troubled);
+    findings.extend(failed_sessions);
     findings.push(match browser::opener() {
         Ok(opener) => Finding::new(State::Good, "browser", opener.display().to_string()),
         Err(why) => Finding::new(State::Absent, "browser", why).fix("open the link that `turnloom up` prints by hand"),
@@ -201,7 +201,7 @@ async fn log_of(data: &Path, in_use: bool) -> Finding {
 }
 
 /// Makes what is kept beside the logs again. What was wrong is gone afterwards.
-async fn kept_beside_logs(data: &Path, in_use: bool) -> Vec<Finding> {
+async fn stored_snapshots(data: &Path, in_use: bool) -> Vec<Finding> {
     let name = "snapshots";
     if in_use {
         let found = "not checked, because the daemon uses the log";
@@ -342,10 +342,10 @@ struct Session {
 }
 
 /// How many sessions in trouble are told of.
-const MAX_TROUBLED: usize = 5;
+const MAX_FAILED_SESSIONS: usize = 5;
 
 /// Sessions whose last turn met with something, newest first. Nothing is wrong with the daemon then, but somebody may look here for what happened.
-async fn troubled(client: &Client) -> Vec<Finding> {
+async fn failed_sessions(client: &Client) -> Vec<Finding> {
     let Ok(Listed { sessions }) = client.get("/api/sessions?limit=200").await else { return Vec::new() };
     let finding = |Session { session_id, problem }| {
         let Problem { code, message, fix } = problem?;
@@ -355,7 +355,7 @@ async fn troubled(client: &Client) -> Vec<Finding> {
             None => finding,
         })
     };
-    sessions.into_iter().filter_map(finding).take(MAX_TROUBLED).collect()
+    sessions.into_iter().filter_map(finding).take(MAX_FAILED_SESSIONS).collect()
 }
 
 async fn ask_new_daemon(config: Config) -> Result<Agents> {

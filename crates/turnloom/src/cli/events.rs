@@ -10,7 +10,7 @@ use turnloom_core::id::{Seq, SessionId};
 
 use super::Context;
 use super::connect::{self, Purpose, path};
-use super::follow::{Follow, Followed, Patience};
+use super::follow::{Follow, Followed, ReconnectLimit};
 use super::render::{Look, Medium, line};
 use super::terminal::Terminal;
 use crate::client::{Client, escape};
@@ -65,7 +65,7 @@ struct Page {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let mut look = context.terminal.out;
     if look.medium == Medium::Pipe {
-        // Whoever searches in it wants more than a screen shows.
+        // Output in a pipe is usually searched, so lines may be longer than a screen.
         look.width = PIPE_WIDTH;
     }
     let form = if args.json { Form::Json } else { Form::Line(look) };
@@ -129,7 +129,7 @@ async fn page(client: &Client, session: &SessionId, after: Seq, types: Option<&s
 async fn follow(args: &Args, form: Form, context: &mut Context) -> Result<ExitCode> {
     let client = context.target.running().await?;
     let session = connect::session(&client, &args.id).await?;
-    let follow = Follow::new(&context.target, &client, &session.session_id, Seq(args.after), Patience::Endless);
+    let follow = Follow::new(&context.target, &client, &session.session_id, Seq(args.after), ReconnectLimit::Endless);
     let mut follow = follow.only(args.types.clone());
     loop {
         match follow.next().await? {

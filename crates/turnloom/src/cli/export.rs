@@ -1,4 +1,4 @@
-//! `turnloom export`: a session in a file.
+//! `turnloom export`: writes a session to a file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

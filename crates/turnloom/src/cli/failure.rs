@@ -50,7 +50,7 @@ fn hint(error: &client::Error) -> Option<String> {
     }
 }
 
-/// Whether whoever read our output has left. That is no failure: `head` does it.
+/// Whether the reader of our output has closed the pipe. That is no failure: `head` does it.
 pub(super) fn reader_left(error: &anyhow::Error) -> bool {
     let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.downcast_ref::<std::io::Error>().is_some_and(broken)

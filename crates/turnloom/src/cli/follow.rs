@@ -1,4 +1,5 @@
-//! Following a session across breaks: when the daemon goes away and comes back, perhaps elsewhere, reading goes on right after the last event.
+//! Follows a session across reconnects: when the daemon goes away and comes back, perhaps at another address, reading continues right after the last
+//! event.
 
 use std::time::Duration;
 
@@ -6,13 +7,13 @@ use anyhow::Result;
 use tokio::time::Instant;
 use turnloom_core::id::{Seq, SessionId};
 
-use super::connect::{Target, is_passing};
+use super::connect::{Target, is_temporary};
 use super::failure::Failure;
 use crate::client::{Backoff, Client, Events, Received};
 
 /// How long a follower waits for a daemon to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum ReconnectLimit {
     Endless,
     Limited(Duration),
 }
@@ -31,20 +32,26 @@ pub(super) struct Follow {
     client: Client,
     session: SessionId,
     types: Option<String>,
-    patience: Patience,
+    reconnect_limit: ReconnectLimit,
     after: Seq,
     events: Option<Events>,
     lost: Option<(Instant, Backoff)>,
 }
 
 impl Follow {
-    pub(super) fn new(target: &Target, client: &Client, session: &SessionId, after: Seq, patience: Patience) -> Self {
+    pub(super) fn new(
+        target: &Target,
+        client: &Client,
+        session: &SessionId,
+        after: Seq,
+        reconnect_limit: ReconnectLimit,
+    ) -> Self {
         Self {
             target: target.clone(),
             client: client.clone(),
             session: session.clone(),
             types: None,
-            patience,
+            reconnect_limit,
             after,
             events: None,
             lost: None,
@@ -72,7 +79,7 @@ impl Follow {
                         return Ok(Followed::Event(event));
                     }
                     Ok(None) => {}
-                    Err(error) if is_passing(&error) => {}
+                    Err(error) if is_temporary(&error) => {}
                     Err(error) => return Err(error.into()),
                 }
                 self.events = None;
@@ -86,8 +93,8 @@ impl Follow {
     /// One try to be connected again.
     async fn connect(&mut self) -> Result<Option<Followed>> {
         if let Some((since, backoff)) = &mut self.lost {
-            if let Patience::Limited(patience) = self.patience
-                && since.elapsed() > patience
+            if let ReconnectLimit::Limited(reconnect_limit) = self.reconnect_limit
+                && since.elapsed() > reconnect_limit
             {
                 let what = format!("the daemon at {} went away", self.client.url());
                 return Err(
@@ -98,7 +105,7 @@ impl Follow {
             match self.target.find().await {
                 Ok(Some(client)) => self.client = client,
                 Ok(None) => return Ok(None),
-                Err(error) => return error.downcast_ref().is_some_and(is_passing).then_some(None).ok_or(error),
+                Err(error) => return error.downcast_ref().is_some_and(is_temporary).then_some(None).ok_or(error),
             }
         }
         match Events::open(&self.client, &self.session, self.after, self.types.as_deref()).await {
@@ -107,7 +114,7 @@ impl Follow {
                 self.lost = None;
                 Ok(None)
             }
-            Err(error) if is_passing(&error) => {
+            Err(error) if is_temporary(&error) => {
                 let first = self.lost.is_none();
                 self.lost.get_or_insert_with(|| (Instant::now(), Backoff::default()));
                 Ok(first.then_some(Followed::Lost))

@@ -1,4 +1,4 @@
-//! `turnloom import`: a session from a file.
+//! `turnloom import`: adds a session from a file.
 
 use std::io::Read as _;
 use std::path::PathBuf;

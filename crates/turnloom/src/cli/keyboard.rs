@@ -1,10 +1,10 @@
-//! Lines from stdin. Reading them cannot be called off, so a thread does it, and the process ends without waiting for it.
+//! Reads lines from stdin. A blocking read cannot be cancelled, so a thread does it, and the process exits without waiting for that thread.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
 use tokio::sync::mpsc;
 
-/// Lines typed ahead. Whoever pastes more waits for them to be taken.
+/// How many lines may be typed ahead. A longer paste waits until lines are read.
 const LINES: usize = 64;
 
 #[derive(Debug, Default)]

@@ -11,12 +11,12 @@ mod browser;
 mod chat;
 mod completions;
 mod connect;
+mod continue_queue;
 mod doctor;
 mod events;
 mod export;
 mod failure;
 mod follow;
-mod go_on;
 mod help;
 mod import;
 mod keyboard;
@@ -92,7 +92,7 @@ enum Command {
     Events(events::Args),
     Send(send::Args),
     Stop(stop::Args),
-    Continue(go_on::Args),
+    Continue(continue_queue::Args),
     Asks(asks::Args),
     Answer(answer::Args),
     Policy(policy::Args),
@@ -118,7 +118,7 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help for whoever asked goes to stdout and is no failure; clap knows which is which.
+            // Help that was asked for goes to stdout and is no failure; clap knows which is which.
             drop(error.print());
             return u8::try_from(error.exit_code()).unwrap_or(2).into();
         }
@@ -171,7 +171,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Events(args) => Box::pin(events::run(args, context)).await,
             Command::Send(args) => send::run(args, context).await,
             Command::Stop(args) => stop::run(args, context).await,
-            Command::Continue(args) => go_on::run(args, context).await,
+            Command::Continue(args) => continue_queue::run(args, context).await,
             Command::Asks(args) => asks::run(args, context).await,
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,
@@ -185,7 +185,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Completions(args) => completions::run(&args, context),
         }
     });
-    // Whoever reads the keyboard may wait for it for ever.
+    // The thread that reads the keyboard may block for ever; do not wait for it.
     runtime.shutdown_background();
     result
 }

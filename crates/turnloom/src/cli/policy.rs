@@ -3,13 +3,15 @@
 use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use turnloom_core::policy::{self, Act, Call, Decision, Location, Policy, World};
+use turnloom_core::policy::{self, Act, Call, Decision, Location, Policy, World as _};
 
 use super::Context;
 use super::failure::Failure;
+use crate::policy::{Rules, ThisMachine};
 
 /// What the rules say about a call of a tool
 #[derive(Debug, clap::Args)]
@@ -75,7 +77,7 @@ struct Place {
 
 /// A call by itself and the rules for it.
 struct Judge {
-    policy: Policy,
+    policy: Arc<Policy>,
     world: ThisMachine,
     directory: String,
     place: Place,
@@ -103,7 +105,7 @@ fn explain(args: Explain, context: &mut Context) -> Result<ExitCode> {
     if args.json {
         context.terminal.data(&format!("{}\n", serde_json::to_string(&decision)?))?;
     } else {
-        context.terminal.data(&told(&decision, &judge.place.mode))?;
+        context.terminal.data(&decision_text(&decision, &judge.place.mode))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -149,7 +151,12 @@ impl Judge {
             None => std::env::current_dir().context("there is no working directory")?,
         };
         let directory = world.resolve(&directory.to_string_lossy()).unwrap_or_default();
-        let policy = rules(data, &directory, &world)?;
+        let rules = Rules::open(data);
+        let policy = rules.of(&directory);
+        // Nothing is judged by half of the rules.
+        if let Some(problem) = rules.problems().into_iter().next() {
+            return Err(problem.into());
+        }
         if !policy.has_mode(&place.mode) {
             let known: Vec<&str> = policy.modes().collect();
             let hint = format!("there are {}", known.join(", "));
@@ -164,75 +171,8 @@ impl Judge {
     }
 }
 
-/// All rules that count in a directory. A file that is wrong stops everything and says where.
-fn rules(data: &Path, directory: &str, world: &ThisMachine) -> Result<Policy> {
-    let mut policy = Policy::shipped();
-    if let Some((name, text)) = file(&data.join("policy.toml"))? {
-        policy = policy.with_user(&name, &text)?;
-    }
-    let modes = std::fs::read_dir(data.join("modes")).into_iter().flatten().flatten();
-    let mut modes: Vec<PathBuf> = modes.map(|entry| entry.path()).collect();
-    modes.sort();
-    for path in modes.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
-        let mode = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some((name, text)) = file(path)? {
-            policy = policy.with_mode(&mode, &name, &text)?;
-        }
-    }
-    if policy.trusts(directory, world.home().as_deref())
-        && let Some((name, text)) = file(&Path::new(directory).join(".turnloom/policy.toml"))?
-    {
-        policy = policy.with_project(&name, &text)?;
-    }
-    Ok(policy)
-}
-
-fn file(path: &Path) -> Result<Option<(String, String)>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some((path.display().to_string(), text))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-    }
-}
-
-/// Files and variables as they are here.
-struct ThisMachine;
-
-impl World for ThisMachine {
-    fn home(&self) -> Option<String> {
-        self.variable("HOME").filter(|home| home.starts_with('/')).and_then(|home| self.resolve(&home))
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
-    }
-
-    /// What exists is resolved; what does not exist yet is taken by its name.
-    fn resolve(&self, path: &str) -> Option<String> {
-        let mut known = PathBuf::from("/");
-        let mut missing = false;
-        for part in Path::new(path).components().skip(1) {
-            let next = known.join(part);
-            if missing {
-                known = PathBuf::from(policy::normal(&next.to_string_lossy()));
-                continue;
-            }
-            match std::fs::canonicalize(&next) {
-                Ok(real) => known = real,
-                // A link to nowhere leads somewhere once it is written through.
-                Err(_) if std::fs::symlink_metadata(&next).is_ok() => return None,
-                Err(_) => {
-                    known = PathBuf::from(policy::normal(&next.to_string_lossy()));
-                    missing = true;
-                }
-            }
-        }
-        Some(known.to_string_lossy().into_owned())
-    }
-}
-
 /// The decision for people.
-fn told(decision: &Decision, mode: &str) -> String {
+fn decision_text(decision: &Decision, mode: &str) -> String {
     let mut lines =
         vec![format!("{}  {}  in {mode} mode", decision.effect.as_str(), decision.rule), decision.reason.clone()];
     for (at, command) in decision.commands.iter().enumerate() {

@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 /// How much of an unreadable line is told.
-const TOLD: usize = 160;
+const MAX_RAW_CHARS: usize = 160;
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<ExitCode> {
     let Some((_, recorded)) = RECORDED.iter().find(|(name, _)| *name == args.runtime) else {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<ExitCode> {
     }
     for envelope in &log {
         if let Event::AgentUnparsed(unparsed) = &envelope.event {
-            let raw = cut(&one_line(&unparsed.raw), TOLD);
+            let raw = cut(&one_line(&unparsed.raw), MAX_RAW_CHARS);
             let what = format!("{}: {}: {raw}", unparsed.location, unparsed.error);
             context.terminal.talk(&format!("not understood, event {}: {what}\n", envelope.seq));
         }

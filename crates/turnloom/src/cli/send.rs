@@ -1,4 +1,4 @@
-//! `turnloom send`: a message for a session, without waiting for what comes of it.
+//! `turnloom send`: sends a message to a session without waiting for the result.
 
 use std::process::ExitCode;
 

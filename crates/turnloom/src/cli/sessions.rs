@@ -1,4 +1,4 @@
-//! `turnloom sessions`: what there is.
+//! `turnloom sessions`: lists the sessions.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `turnloom sign-ins`: the browsers that are signed in, and their end.
+//! `turnloom sign-ins`: lists the browsers that are signed in, and signs them out.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

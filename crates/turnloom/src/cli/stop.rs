@@ -1,4 +1,4 @@
-//! `turnloom stop`: the end of a turn.
+//! `turnloom stop`: stops a turn.
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ use turnloom_core::summary::SessionStatus;
 
 use super::answering::Interview;
 use super::connect::{Session, Target, path};
-use super::follow::{Follow, Followed, Patience};
+use super::follow::{Follow, Followed, ReconnectLimit};
 use super::keyboard::Keyboard;
 use super::render::{Medium, Renderer};
 use super::terminal::Terminal;
@@ -26,14 +26,14 @@ use crate::client::Error;
 use crate::session::now;
 
 /// How long a daemon may be gone in the middle of a turn.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How often the line that moves moves.
 const TICK: Duration = Duration::from_millis(100);
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Who answers what the agent asks.
+/// How the agent's questions are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
     Person,
@@ -97,7 +97,7 @@ enum OwnWords {
 
 /// Which events are shown, and when it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum DisplayMode {
     Once,
     Many,
 }
@@ -115,7 +115,13 @@ impl<'a> Conversation<'a> {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
             session: session.session_id.clone(),
-            follow: Follow::new(target, client, &session.session_id, session.head, Patience::Limited(PATIENCE)),
+            follow: Follow::new(
+                target,
+                client,
+                &session.session_id,
+                session.head,
+                ReconnectLimit::Limited(RECONNECT_TIMEOUT),
+            ),
             renderer: Renderer::new(terminal.out, terminal.err),
             terminal,
             asking,
@@ -144,7 +150,7 @@ impl<'a> Conversation<'a> {
                 Next::Followed(followed) => {
                     let Some(envelope) = self.followed(followed?)? else { continue };
                     let ours = envelope.turn_id.is_some() && self.sent.get(&message_id) == Some(&envelope.turn_id);
-                    if ours && let Some(outcome) = self.show(&envelope, Manner::Once).await? {
+                    if ours && let Some(outcome) = self.show(&envelope, DisplayMode::Once).await? {
                         return Ok(match outcome {
                             Outcome::Completed => Ended::Well,
                             Outcome::Stopped if self.interrupts > 0 => Ended::Stopped,
@@ -184,7 +190,7 @@ impl<'a> Conversation<'a> {
             match self.next(open || !self.interviews.is_empty()).await {
                 Next::Followed(followed) => {
                     if let Some(envelope) = self.followed(followed?)? {
-                        self.show(&envelope, Manner::Many).await?;
+                        self.show(&envelope, DisplayMode::Many).await?;
                     }
                 }
                 Next::Line(None) => {
@@ -303,7 +309,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Shows an event and does what it asks for. Gives the outcome of a turn that is done.
-    async fn show(&mut self, envelope: &Envelope, manner: Manner) -> Result<Option<Outcome>> {
+    async fn show(&mut self, envelope: &Envelope, display_mode: DisplayMode) -> Result<Option<Outcome>> {
         let pieces = self.renderer.event(envelope);
         if !pieces.is_empty() {
             if std::mem::take(&mut self.prompted) {
@@ -320,7 +326,7 @@ impl<'a> Conversation<'a> {
             Event::InterruptResolved(resolved) => self.settled(&resolved.interrupt_id),
             Event::Done(done) => {
                 self.running = None;
-                if manner == Manner::Many {
+                if display_mode == DisplayMode::Many {
                     self.sent.retain(|_, turn| turn.is_none() || *turn != envelope.turn_id);
                 }
                 return Ok(Some(done.outcome));

@@ -1,4 +1,4 @@
-//! `turnloom up`: the daemon, until it is told to stop.
+//! `turnloom up`: runs the daemon until it is stopped.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -80,9 +80,9 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     // The model of the demo ends with the daemon.
     let demo = if args.demo_claude { make_demo(&daemon, context).await? } else { None };
     let first = if args.no_sample || demo.is_some() { None } else { make_first_session(&daemon).await? };
-    greet(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
+    print_welcome(&daemon, data_given, demo.as_ref().map(|(_, session)| session), context)?;
     if let Some(first) = first {
-        // Its agent greets whoever comes; nobody has to wait for it.
+        // Its agent writes a greeting by itself; nobody has to wait for it.
         daemon
             .sessions
             .execute(
@@ -191,7 +191,7 @@ async fn make_demo(daemon: &Daemon, context: &mut Context) -> Result<Option<(Ser
     }
 }
 
-fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &mut Context) -> Result<()> {
+fn print_welcome(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &mut Context) -> Result<()> {
     let look = context.terminal.out;
     let data = context.target.data.display().to_string();
     let program = if data_given { format!("turnloom --data {data}") } else { "turnloom".to_owned() };
@@ -228,7 +228,7 @@ fn greet(daemon: &Daemon, data_given: bool, demo: Option<&SessionId>, context: &
     Ok(context.terminal.data(&text)?)
 }
 
-/// Whoever wants the daemon to end.
+/// The signals that end the daemon.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

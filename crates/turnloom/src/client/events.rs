@@ -1,5 +1,5 @@
-//! A session's events, from a position on, as they come. It knows where it is, so that it can begin again there; whether and where to begin
-//! again is for its owner to say, because a daemon that was restarted may be at another address.
+//! A session's events from a position on, as they happen. It keeps its position so that it can continue there. The caller decides whether and where
+//! to reconnect, because a restarted daemon may have another address.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Who may call: a bearer token, or the cookie that a one-time login sets. And from where: Host and Origin are checked on every request, so that a page
-//! of somebody else cannot reach the daemon by a name of its own. A cookie goes to every port of a host, so it counts only together with a proof that a
-//! page of our own sent the request.
+//! Access control. A caller needs a bearer token, or the cookie that a one-time login sets. Host and Origin are checked on every request, so that a
+//! foreign page cannot reach the daemon by a name of its own. A cookie is sent to every port of a host, so it counts only together with a proof that
+//! a page of ours sent the request.
 
 mod signer;
 
@@ -21,11 +21,11 @@ use subtle::ConstantTimeEq;
 
 use self::signer::Signer;
 use super::App;
+use super::connections::RegisteredConnection;
 use super::dialect::refuse;
 use super::dialect::universal::problem::Refused;
 use super::problem::Problem;
 use super::sign_ins::{SignIns, SignedIn};
-use super::visitors::Visitor;
 use crate::config::{is_host, is_origin};
 use crate::reader::UNBUFFERED;
 use crate::sync::Locked;
@@ -42,17 +42,17 @@ const LINK_LIFETIME: Duration = Duration::from_mins(15);
 const MAX_LINKS: usize = 64;
 
 /// Foreign hosts and origins that are told of in the daemon's log, once each, and how much of each.
-const MAX_TOLD: usize = 64;
-const MAX_TOLD_CHARACTERS: usize = 200;
+const MAX_LOGGED: usize = 64;
+const MAX_LOGGED_CHARACTERS: usize = 200;
 
-type Digested = [u8; 32];
+type TokenDigest = [u8; 32];
 
 /// What the daemon accepts. Secrets are kept as digests only.
 #[derive(Debug)]
 pub struct Access {
     /// Nothing when the daemon runs without a token.
-    token: Option<Digested>,
-    links: Locked<HashMap<Digested, Instant>>,
+    token: Option<TokenDigest>,
+    links: Locked<HashMap<TokenDigest, Instant>>,
     sign_ins: SignIns,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -171,11 +171,11 @@ impl Access {
         own.is_some_and(|host| self.serves(host)) || self.origins.iter().any(|known| known == origin)
     }
 
-    /// Tells whoever reads the daemon's log, once, what to do if somebody was refused who should not be.
-    fn tell_once(&self, setting: &'static str, name: &str) {
-        let name: String = name.chars().take(MAX_TOLD_CHARACTERS).collect();
+    /// Logs once what to do if a legitimate client was refused.
+    fn log_once(&self, setting: &'static str, name: &str) {
+        let name: String = name.chars().take(MAX_LOGGED_CHARACTERS).collect();
         let mut told = self.told.lock();
-        if told.len() < MAX_TOLD && told.insert(format!("{setting} {name}")) {
+        if told.len() < MAX_LOGGED && told.insert(format!("{setting} {name}")) {
             drop(told);
             let advice = match setting {
                 "origins" if !is_origin(&name) => NO_ORIGIN.to_owned(),
@@ -251,7 +251,7 @@ pub fn random_token() -> String {
     turnloom_core::blob::hex(&hash.finalize())
 }
 
-fn digest(text: &str) -> Digested {
+fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text.as_bytes()).into()
 }
 
@@ -261,8 +261,8 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The first thing every request passes: from where it comes. Also a browser's question before a request, which nobody behind this hears of.
-pub(super) async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
-    match is_at_home(&app, &request) {
+pub(super) async fn check_origin(State(app): State<App>, request: Request, next: Next) -> Response {
+    match check_host_and_origin(&app, &request) {
         Ok(()) => next.run(request).await,
         Err(refused) => *refused,
     }
@@ -270,7 +270,7 @@ pub(super) async fn check_place(State(app): State<App>, request: Request, next: 
 
 /// The second: who sends it.
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let entry = match let_in(&app, &request) {
+    let entry = match admit_request(&app, &request) {
         Ok(entry) => entry,
         Err(refused) => return *refused,
     };
@@ -296,19 +296,19 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
     if !is_stream(&response) {
         return response;
     }
-    // Whoever signs out sees nothing any more, also of what is open.
+    // Signing out also ends open streams.
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended.cancelled_owned())))
 }
 
 /// Whether a request was sent to a name of ours, by a page that may.
-fn is_at_home(app: &App, request: &Request) -> Result<(), Box<Response>> {
+fn check_host_and_origin(app: &App, request: &Request) -> Result<(), Box<Response>> {
     let (headers, path) = (request.headers(), request.uri().path());
     let refused = |status, code, detail: String| Err(Box::new(refuse(path, Problem::new(status, code, detail))));
     let host = text(headers, header::HOST)
         .or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str))
         .unwrap_or_default();
     if !app.access.serves(host) {
-        app.access.tell_once("hosts", host);
+        app.access.log_once("hosts", host);
         let detail =
             format!("this daemon does not serve the host {host:?}; add it to `hosts` in config.toml if it should");
         return refused(StatusCode::MISDIRECTED_REQUEST, "foreign_host", detail);
@@ -316,7 +316,7 @@ fn is_at_home(app: &App, request: &Request) -> Result<(), Box<Response>> {
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = String::from_utf8_lossy(origin.as_bytes());
         if !app.access.trusts(&origin) {
-            app.access.tell_once("origins", &origin);
+            app.access.log_once("origins", &origin);
             let advice = "add it to `origins` in config.toml if they should";
             let advice = if is_origin(&origin) { advice } else { NO_ORIGIN };
             let detail = format!("pages of {origin} may not call this daemon; {advice}");
@@ -327,13 +327,13 @@ fn is_at_home(app: &App, request: &Request) -> Result<(), Box<Response>> {
 }
 
 /// How a request may pass.
-fn let_in(app: &App, request: &Request) -> Result<Entry, Box<Response>> {
+fn admit_request(app: &App, request: &Request) -> Result<Entry, Box<Response>> {
     let (headers, path) = (request.headers(), request.uri().path());
     let refused = |status, code, detail: String| Err(Box::new(refuse(path, Problem::new(status, code, detail))));
     match app.access.admit(request.method(), headers) {
         Ok(entry) => {
-            if let Some(visitor) = request.extensions().get::<Visitor>() {
-                visitor.is_known();
+            if let Some(registered) = request.extensions().get::<RegisteredConnection>() {
+                registered.mark_known();
             }
             Ok(entry)
         }
@@ -379,14 +379,15 @@ pub(super) async fn protect(mut response: Response) -> Response {
 
 /// A device may have several connections, and shows its token on one of them: all are known then. Until that it takes one of the strangers' places.
 fn enter_gateway(request: &mut Request) -> Result<(), Problem> {
-    let visitor = request.extensions().get::<Visitor>().filter(|_| is_gateway(request.uri().path())).cloned();
-    let Some(visitor) = visitor else { return Ok(()) };
+    let registered =
+        request.extensions().get::<RegisteredConnection>().filter(|_| is_gateway(request.uri().path())).cloned();
+    let Some(registered) = registered else { return Ok(()) };
     let session = request.uri().query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("sid="));
     if let Some(session) = session {
-        visitor.speaks_for(session);
+        registered.join_session(session);
         return Ok(());
     }
-    let place = visitor.take_place().ok_or_else(|| {
+    let place = registered.take_place().ok_or_else(|| {
         let detail = "too many devices are connected that have not shown a token; see max_strangers";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_strangers", detail)
     })?;

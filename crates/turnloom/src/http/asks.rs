@@ -33,7 +33,7 @@ struct SessionAsk {
     ask: PendingAsk,
 }
 
-/// What waits for a person, or, for whoever accepts a stream, that each time it has changed.
+/// What waits for a person, or, if the client accepts a stream, the whole list each time it changes.
 pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     if events::is_stream_wanted(&headers) {
         return Ok(reader::sse(LiveAsks::follow(&app)?, reader::GREETING, ""));

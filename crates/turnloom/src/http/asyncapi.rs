@@ -1,5 +1,5 @@
-//! The `AsyncAPI` document: what the streams and the WebSocket carry. Requests and their answers are in `document`; what a socket carries stands with it,
-//! and what other people's protocols carry is described by those who made them.
+//! The `AsyncAPI` document: the messages of the streams and the WebSocket. Requests and their answers are in `document`. The messages of foreign
+//! protocols are documented by their authors.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -15,12 +15,12 @@ use super::shapes::Event;
 use super::websocket::shapes as socket;
 
 /// A message of a channel: its name, what it is, and the schema of its content.
-pub(super) type Carried = (&'static str, &'static str, Value);
+pub(super) type ChannelMessage = (&'static str, &'static str, Value);
 
 /// The whole document.
 pub fn asyncapi() -> Value {
     let mut all = Schemas::default();
-    let (sent, told) = (socket::sent(&mut all), socket::told(&mut all));
+    let (sent, told) = (socket::messages_from_client(&mut all), socket::messages_to_client(&mut all));
     let mut document = Document::default();
     for (name, address, description, carried) in streams(&mut all.answers) {
         document.stream(name, address, description, carried);
@@ -47,18 +47,18 @@ pub fn asyncapi() -> Value {
 }
 
 /// Each stream: its name, its address, what it tells, and how.
-type Told = (&'static str, &'static str, &'static str, Vec<Carried>);
+type StreamChannel = (&'static str, &'static str, &'static str, Vec<ChannelMessage>);
 
-fn streams(generator: &mut SchemaGenerator) -> Vec<Told> {
-    let event = ("event", "One fact", schema::<Event>(generator));
-    let problem = ("problem", "The last: why there is no more", schema::<Problem<'_>>(generator));
+fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
+    let event = ("event", "One event of the log", schema::<Event>(generator));
+    let problem = ("problem", "The last frame: why the stream has ended", schema::<Problem<'_>>(generator));
     let facts = [event.clone(), heartbeat()].into_iter().chain(snapshot_dialect()).collect();
     vec![
         (
             "sessionEvents",
             "/api/sessions/{id}/events",
-            "Every event of a session's log after a position, and then whatever comes: `id` is the position, `event` the type, `data` the event. \
-             With `dialect=snapshot`, what that protocol makes of them.",
+            "Every event of a session's log after a position, then new events as they happen: `id` is the position, `event` the type, `data` the event. \
+             With `dialect=snapshot`, the frames of that protocol.",
             facts,
         ),
         (
@@ -66,16 +66,16 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<Told> {
             "/api/sessions/{id}/view/stream",
             "The conversation as people read it: `snapshot` first, unless the client is at the head, then `ops`.",
             vec![
-                ("snapshot", "All of it", schema::<View>(generator)),
-                ("ops", "The smallest change that brings the view forward", schema::<OpsFrame>(generator)),
+                ("snapshot", "The whole window of the view", schema::<View>(generator)),
+                ("ops", "The changes since the last frame", schema::<OpsFrame>(generator)),
                 heartbeat(),
             ],
         ),
         (
             "turn",
             "/api/sessions/{id}/turn",
-            "What one message makes of a session: `accepted`, then the events of its turn until `done`. Where there will be none, `problem` is the last.",
-            vec![("accepted", "The message was taken", schema::<Receipt>(generator)), event, problem, heartbeat()],
+            "One message and its turn: `accepted`, then the events of the turn until `done`. If there will be no `done`, `problem` is the last frame.",
+            vec![("accepted", "The message was accepted", schema::<Receipt>(generator)), event, problem, heartbeat()],
         ),
         (
             "sessions",
@@ -83,15 +83,15 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<Told> {
             "The list of sessions: `snapshot` first, unless the client's position is still known, then `changes`.",
             vec![
                 ("snapshot", "The first page", schema::<SessionList>(generator)),
-                ("changes", "What became different", changes(generator)),
+                ("changes", "The sessions that have changed", changes(generator)),
                 heartbeat(),
             ],
         ),
         (
             "asks",
             "/api/asks",
-            "What waits for a person, each time it has changed.",
-            vec![("asks", "All of it", schema::<Asks>(generator)), heartbeat()],
+            "Everything that waits for a person, sent each time it changes.",
+            vec![("asks", "The whole list", schema::<Asks>(generator)), heartbeat()],
         ),
         (
             "tasks",
@@ -113,13 +113,13 @@ struct Document {
 }
 
 impl Document {
-    fn channel(&mut self, name: &str, server: &str, address: &str, description: &str, messages: Vec<Carried>) {
+    fn channel(&mut self, name: &str, server: &str, address: &str, description: &str, messages: Vec<ChannelMessage>) {
         let parameters: Map<String, Value> = address
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
             .map(|name| (name.to_owned(), json!({ "description": "The id of a session" })))
             .collect();
-        let message = |(name, summary, mut payload): Carried| {
+        let message = |(name, summary, mut payload): ChannelMessage| {
             schemas::plain(&mut payload);
             (name.to_owned(), json!({ "name": name, "summary": summary, "payload": payload }))
         };
@@ -132,7 +132,7 @@ impl Document {
     }
 
     /// A stream of server-sent events: the name of a message is its `event`.
-    fn stream(&mut self, name: &str, address: &str, description: &str, messages: Vec<Carried>) {
+    fn stream(&mut self, name: &str, address: &str, description: &str, messages: Vec<ChannelMessage>) {
         self.channel(name, "http", address, description, messages);
         self.operations.insert(
             format!("follow_{name}"),
@@ -141,15 +141,15 @@ impl Document {
     }
 
     /// The WebSocket: ops that a client sends, and what comes back.
-    fn socket(&mut self, mut sent: Vec<Carried>, mut told: Vec<Carried>, differing: &[String]) {
+    fn socket(&mut self, mut sent: Vec<ChannelMessage>, mut told: Vec<ChannelMessage>, differing: &[String]) {
         for (_, _, payload) in &mut sent {
             schemas::rename(payload, differing);
         }
         for (_, _, payload) in &mut told {
             schemas::absent_is_not_null(payload);
         }
-        let references = |carried: &[Carried]| {
-            let path = |(name, ..): &Carried| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
+        let references = |carried: &[ChannelMessage]| {
+            let path = |(name, ..): &ChannelMessage| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
             carried.iter().map(path).collect::<Vec<_>>()
         };
         for (operation, action, messages) in
@@ -171,12 +171,12 @@ impl Document {
     }
 }
 
-fn heartbeat() -> Carried {
+fn heartbeat() -> ChannelMessage {
     let head = json!({ "type": "integer", "minimum": 0 });
     let schema = json!({
         "type": "object", "properties": { "head": head }, "required": ["head"], "additionalProperties": false,
     });
-    ("heartbeat", "Every 15 seconds: where the head is", schema)
+    ("heartbeat", "Sent every 15 seconds: the newest position of the stream", schema)
 }
 
 /// What the list of sessions says when it changes.
@@ -193,7 +193,7 @@ pub(super) fn changes(generator: &mut SchemaGenerator) -> Value {
 }
 
 /// What the snapshot protocol makes of a log. Its clients know its shapes.
-pub(super) fn snapshot_dialect() -> Vec<Carried> {
+pub(super) fn snapshot_dialect() -> Vec<ChannelMessage> {
     use turnloom_core::dialect::snapshot::{APPROVAL_REQUEST, APPROVAL_RESOLVED, STREAM};
     let names = [STREAM, APPROVAL_REQUEST, APPROVAL_RESOLVED];
     names.map(|name| (name, "With `dialect=snapshot` only", json!({ "type": "object" }))).to_vec()

@@ -1,4 +1,4 @@
-//! What runs in the background of a session, one thing at a time. What there is stands in the log and in the view.
+//! Stops background work of a session. The list of it is in the log and in the view.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! What was too large for an event, whole or in part.
+//! Serves blobs: content that was too large for an event, whole or in part.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(super) async fn blob(
 /// How long an address works that needs no token.
 const LINK_LIFETIME: Duration = Duration::from_mins(10);
 
-/// An address that shows a blob to whoever has it.
+/// A link that shows a blob to everybody who has the link.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct BlobLink {
     /// Relative to the daemon's address.

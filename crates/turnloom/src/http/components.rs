@@ -1,4 +1,4 @@
-//! What people do in the components that an agent shows.
+//! Takes reports of what people do in the components that an agent shows.
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};

@@ -1,4 +1,4 @@
-//! The log on the wire: a page of it, or the whole of it and then whatever comes, from any position.
+//! The log on the wire: a page of events, or a stream of all events from any position, including new ones.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};

@@ -1,4 +1,4 @@
-//! What comes in with a request, checked: a body, a query, an id. What is wrong is said by name.
+//! Checked input of requests: a body, a query, an id. An error names the wrong field.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
@@ -117,7 +117,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
 }
 
 impl Client {
-    /// Whoever does not say its name is `api`.
+    /// A client that does not give a name is called `api`.
     pub(super) fn named(name: Option<&str>) -> Result<Self, Problem> {
         match name.map(str::trim) {
             None | Some("") => Ok(Client("api".to_owned())),

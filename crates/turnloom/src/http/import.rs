@@ -1,4 +1,4 @@
-//! A session from a file: taken in whole, then checked and stored. It is not woken; whoever talks to it does that.
+//! Imports a session from a file: the file is uploaded whole, then checked and stored. The session is not woken until somebody uses it.
 
 use std::fs::File;
 
@@ -22,7 +22,7 @@ use crate::{log, private};
 /// The largest file. A session with its blobs is often larger than any other body may be.
 const MAX_FILE_BYTES: usize = 512 * 1024 * 1024;
 
-/// Files that come in or wait for their turn: as many may lie on the disk. Whoever comes later is told to come again.
+/// How many files may be uploaded or wait for their import; each lies on the disk. Further requests are told to try again.
 pub(super) const MAX_FILES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,11 +48,11 @@ pub(super) async fn import(
     Ok((StatusCode::CREATED, Json(SessionView::of(&app, row))).into_response())
 }
 
-/// Takes a file in as it comes, onto the disk: one is read into memory at a time, and whoever sends slowly holds up nobody.
+/// Writes the uploaded file to the disk as it arrives. Only one file is read into memory at a time, and a slow upload delays nobody else.
 async fn receive(app: &App, mut body: Body) -> Result<File, Problem> {
     let folder = app.data.as_path();
     let unkept = |cause| log::Error::io("keep a file in", folder, cause);
-    let mut file = tokio::fs::File::from_std(private::nameless(folder).map_err(unkept)?);
+    let mut file = tokio::fs::File::from_std(private::unnamed(folder).map_err(unkept)?);
     let mut size = 0;
     while let Some(frame) = body.frame().await {
         let Ok(bytes) = frame.map_err(|error| unread(&error))?.into_data() else { continue };

@@ -1,4 +1,4 @@
-//! Lists that are kept up to date: the sessions, and what waits for a person. A list as it is comes first, and then what became different.
+//! Live lists: the sessions, and what waits for a person. The current list comes first, then its changes.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::reader::{FeedProjection, FeedStream, Frame};
 /// News that come within this time go out together.
 const FRAME: Duration = Duration::from_millis(50);
 
-/// Whoever missed more commits reads the list anew, which costs about as much.
+/// A reader that missed more commits than this reads the list again, which costs about the same.
 const MAX_MISSED: usize = 4_096;
 
 /// A session that only talks on moves up in the list this often.
-const TALK: Duration = Duration::from_secs(1);
+const STREAMING_PACE: Duration = Duration::from_secs(1);
 
 /// How long after the last look a list is looked at again.
 fn pace(seen: FeedHead, head: FeedHead) -> Option<Duration> {
-    (head.news > seen.news).then_some(FRAME)
+    (head.notable > seen.notable).then_some(FRAME)
 }
 
 /// A connection that follows the list of sessions.
@@ -87,7 +87,7 @@ impl FeedProjection for LiveSessions {
     type Head = FeedHead;
 
     fn pace(seen: FeedHead, head: FeedHead) -> Option<Duration> {
-        pace(seen, head).or_else(|| (head.position > seen.position).then_some(TALK))
+        pace(seen, head).or_else(|| (head.position > seen.position).then_some(STREAMING_PACE))
     }
 
     async fn update(&mut self, out: &mut VecDeque<Frame>) -> Option<()> {

@@ -1,4 +1,4 @@
-//! How a browser is signed in: by a link that works once. Which links there are, and what a sign-in is worth, is in `access`.
+//! Signs a browser in through a one-time link. The links and the sign-ins are kept in `access`.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -26,7 +26,7 @@ pub(super) async fn login(
     headers: HeaderMap,
     Query(login): Query<Login>,
 ) -> Response {
-    // Whoever only looks what is behind a link does not use it up.
+    // A prefetch or a HEAD request does not use up the link.
     if method == Method::HEAD || is_prefetch(&headers) {
         return StatusCode::NO_CONTENT.into_response();
     }
@@ -52,7 +52,7 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
         .any(|purpose| purpose.contains("prefetch") || purpose.contains("prerender"))
 }
 
-/// Whether the browser's side of a proxy is encrypted, as the proxy says. Who says so wrongly only locks itself out.
+/// Whether the connection between browser and proxy is encrypted, as the proxy reports it. A wrong report only locks its own sender out.
 fn is_encrypted(headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_ascii_lowercase);
     said("x-forwarded-proto").is_some_and(|proto| proto.split(',').next().is_some_and(|first| first.trim() == "https"))

@@ -1,4 +1,4 @@
-//! Messages: the text or the parts of one, checked, and handed to its session.
+//! Messages: checks the text or the parts of a message and passes it to its session.
 
 use std::borrow::Cow;
 use std::fmt;

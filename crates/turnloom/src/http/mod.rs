@@ -1,4 +1,4 @@
-//! The server: routes, streams, access. It translates between HTTP and sessions, and between a log and whoever follows it; it decides nothing about
+//! The server: routes, streams, access. It translates between HTTP and sessions, and between a log and its followers; it decides nothing about
 //! either.
 
 mod access;
@@ -8,6 +8,7 @@ mod asyncapi;
 mod background;
 mod blobs;
 mod components;
+mod connections;
 mod conversations;
 mod dialect;
 mod docs;
@@ -32,7 +33,6 @@ mod state;
 mod table;
 mod turns;
 mod views;
-mod visitors;
 mod websocket;
 mod wire;
 
@@ -81,9 +81,9 @@ pub struct Shared {
     closing: CancellationToken,
     /// What goes on beside requests: sockets, and watching answers leave. The server waits for their sockets.
     workers: TaskTracker,
-    /// Who is told whole logs.
+    /// Permits for answers that read whole logs.
     histories: Arc<Semaphore>,
-    /// Who is told a large page.
+    /// Permits for answers with a large page.
     pages: Arc<Semaphore>,
     /// Sockets of those whom no WebSocket reaches.
     channels: websocket::channel::Channels,
@@ -117,7 +117,7 @@ impl App {
     ) -> Self {
         let reader = Reader::new(sessions.log().clone(), config.max_followers, Arc::clone(&metrics), closing.clone());
         let workers = TaskTracker::new();
-        workers.spawn(reader::keep_views(reader.views().clone(), closing.clone()));
+        workers.spawn(reader::save_views(reader.views().clone(), closing.clone()));
         Self(Arc::new(Shared {
             sessions,
             access,
@@ -161,7 +161,7 @@ fn router(app: App, config: &Config) -> Router {
         .layer(DefaultBodyLimit::max(config.max_body_bytes))
         .layer(from_fn_with_state(app.clone(), access::check))
         .layer(cors)
-        .layer(from_fn_with_state(app.clone(), access::check_place))
+        .layer(from_fn_with_state(app.clone(), access::check_origin))
         .layer(map_response(access::protect))
         .layer(compress)
         .layer(from_fn(log_request))

@@ -1,4 +1,4 @@
-//! What operators and tools ask: health, metrics, the document.
+//! Routes for operators and tools: health, metrics, the OpenAPI document.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,5 @@
-//! Large contents that leave in pieces, each read when the one before it has left: an answer costs one piece, however slowly it is taken.
+//! Sends large content in pieces. A piece is read only when the one before it was sent, so an answer costs one piece of memory, however slow the
+//! client is.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +13,7 @@ use turnloom_core::blob::BlobId;
 
 use super::App;
 use crate::log::{BlobRange, BlobSlice};
-use crate::{log, plain};
+use crate::{log, regular_file};
 
 /// What is read at a time.
 pub(super) const PIECE: u64 = 256 * 1024;
@@ -55,7 +56,7 @@ pub(super) fn rest_of_blob(app: &App, id: BlobId, first: &BlobSlice, end: u64) -
 /// All of a file, as large as it is now, and its size. What is not a file is refused, and nobody waits for it.
 pub(super) async fn file(path: &Path) -> io::Result<(Body, u64)> {
     let path = path.to_owned();
-    let opening = tokio::task::spawn_blocking(move || plain::open(&path));
+    let opening = tokio::task::spawn_blocking(move || regular_file::open(&path));
     let file = opening.await.map_err(io::Error::other)??;
     let size = file.metadata()?.len();
     let pieces = stream::try_unfold((File::from_std(file), size), |(mut file, left)| async move {

@@ -1,4 +1,4 @@
-//! The messages that wait: their order, their words, and whether they may go on.
+//! The queued messages: their order, their content, and whether they are held.
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};

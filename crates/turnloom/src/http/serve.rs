@@ -1,5 +1,5 @@
-//! The sockets: who is let in, how long a client may take, and how it all ends. Nobody who does not read or write keeps the daemon from ending, or
-//! others from being served. What a request means is not known here.
+//! The sockets: which connections are accepted, the time limits of clients, and the shutdown. A client that does not read or write delays neither the
+//! end of the daemon nor other clients. What a request means is not known here.
 
 use std::io;
 use std::pin::Pin;
@@ -21,19 +21,19 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::ServiceExt as _;
 use tower_http::timeout::TimeoutBody;
 
-use super::visitors::{Visitor, Visitors};
+use super::connections::{ConnectionRegistry, RegisteredConnection};
 use super::{App, router};
 use crate::config::Config;
 
 /// How long answers may take to leave once everything else has ended.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a socket that was cut may take to be gone.
-const CUT: Duration = Duration::from_secs(1);
+const CUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pause after a connection could not be accepted, and how often that is told.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-const TELL_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A server that serves.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Server {
             closing: app.closing.clone(),
             // Made once and shared: a router that is not finished would be copied for every connection.
             router: router(app, config).with_state(()),
-            visitors: Visitors::new(config.max_strangers, cut.clone()),
+            connections: ConnectionRegistry::new(config.max_strangers, cut.clone()),
             sockets: sockets.clone(),
             patience: Duration::from_secs(config.request_seconds.into()),
             told: None,
@@ -72,12 +72,12 @@ impl Server {
     /// Waits until every answer has left, but not for those who do not take theirs. The app is closing already.
     pub async fn stop(self) {
         self.sockets.close();
-        if tokio::time::timeout(DRAIN, self.sockets.wait()).await.is_ok() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.sockets.wait()).await.is_ok() {
             return;
         }
         tracing::debug!(sockets = self.sockets.len(), "clients that do not read are cut off");
         self.cut.cancel();
-        if tokio::time::timeout(CUT, self.sockets.wait()).await.is_err() {
+        if tokio::time::timeout(CUT_TIMEOUT, self.sockets.wait()).await.is_err() {
             tracing::warn!(sockets = self.sockets.len(), "sockets are left behind");
         }
     }
@@ -93,7 +93,7 @@ struct Accepting {
     listener: TcpListener,
     closing: CancellationToken,
     router: Router,
-    visitors: Visitors,
+    connections: ConnectionRegistry,
     sockets: TaskTracker,
     patience: Duration,
     /// When it was last told that connections cannot be accepted.
@@ -120,22 +120,26 @@ impl Accepting {
     fn serve(&self, stream: TcpStream) {
         // A frame leaves when it is written, however small it is.
         drop(stream.set_nodelay(true));
-        let visitor = self.visitors.enter();
-        let socket = Socket::new(stream, visitor.clone(), self.sockets.token());
-        let connection =
-            Connection { router: self.router.clone(), visitor, closing: self.closing.clone(), patience: self.patience };
+        let registered = self.connections.enter();
+        let socket = Socket::new(stream, registered.clone(), self.sockets.token());
+        let connection = Connection {
+            router: self.router.clone(),
+            registered,
+            closing: self.closing.clone(),
+            patience: self.patience,
+        };
         self.sockets.spawn(connection.run(socket));
     }
 
-    /// Whoever is too much leaves before whoever is known.
+    /// Handles a failed accept. If descriptors or memory ran out, the oldest unknown connection is closed before any known one.
     fn failed(&mut self, error: &io::Error) {
         let exhausted =
             matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS));
         if exhausted {
-            self.visitors.end_oldest_stranger();
+            self.connections.end_oldest_unknown();
         }
         // A client that left before it was let in is nobody's business.
-        if exhausted && self.told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+        if exhausted && self.told.is_none_or(|told| told.elapsed() >= LOG_INTERVAL) {
             self.told = Some(Instant::now());
             tracing::error!(%error, "a connection could not be accepted; the daemon goes on and tries again. Raise the limit of open files if this lasts");
         } else {
@@ -147,19 +151,19 @@ impl Accepting {
 /// One client and its requests.
 struct Connection {
     router: Router,
-    visitor: Visitor,
+    registered: RegisteredConnection,
     closing: CancellationToken,
     patience: Duration,
 }
 
 impl Connection {
     async fn run(self, socket: Socket) {
-        let Self { router, visitor, closing, patience } = self;
-        let asked = visitor.clone();
+        let Self { router, registered, closing, patience } = self;
+        let asked = registered.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            visitor.asks();
+            registered.request_received();
             let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
-            request.extensions_mut().insert(visitor.clone());
+            request.extensions_mut().insert(registered.clone());
             router.clone().oneshot(request)
         });
         let connection = http1::Builder::new()
@@ -174,8 +178,8 @@ impl Connection {
             served = connection.as_mut() => served,
             () = asked.ended() => return,
             () = closing.cancelled() => {
-                // Whoever has not asked anything yet is owed no answer.
-                if !asked.has_asked() {
+                // A connection without a request gets no answer.
+                if !asked.has_requested() {
                     return;
                 }
                 connection.as_mut().graceful_shutdown();
@@ -198,14 +202,14 @@ struct Socket {
     reading: Pin<Box<WaitForCancellationFutureOwned>>,
     writing: Pin<Box<WaitForCancellationFutureOwned>>,
     /// It counts among the strangers for as long as it is open.
-    _visitor: Visitor,
+    _visitor: RegisteredConnection,
     _counted: TaskTrackerToken,
 }
 
 impl Socket {
-    fn new(stream: TcpStream, visitor: Visitor, counted: TaskTrackerToken) -> Self {
-        let ended = || Box::pin(visitor.end_token().cancelled_owned());
-        Self { stream, reading: ended(), writing: ended(), _visitor: visitor, _counted: counted }
+    fn new(stream: TcpStream, registered: RegisteredConnection, counted: TaskTrackerToken) -> Self {
+        let ended = || Box::pin(registered.end_token().cancelled_owned());
+        Self { stream, reading: ended(), writing: ended(), _visitor: registered, _counted: counted }
     }
 
     fn poll_writable(&mut self, cx: &mut Context<'_>) -> io::Result<()> {

@@ -41,6 +41,9 @@ pub(super) async fn agents(State(app): State<App>) -> Result<Json<Agents>, Probl
     let asking = app.sessions.runtimes().all().map(|runtime| runtime.info(app.sessions.launch_context()));
     let mut agents = futures_util::future::join_all(asking).await;
     for agent in &mut agents {
+        if let Some(runtime) = app.sessions.runtimes().get(&agent.id) {
+            agent.modes = app.sessions.modes_of(runtime);
+        }
         agent.commands = Some(app.sessions.slash_commands(&agent.id).await?).filter(|commands| !commands.is_empty());
     }
     Ok(Json(Agents { agents, containment: app.spawner.containment().clone() }))
@@ -208,7 +211,7 @@ impl Listed {
     }
 }
 
-/// A page of sessions, or, for whoever accepts a stream, the first page and then what changes.
+/// A page of sessions, or, if the client accepts a stream, the first page and then its changes.
 pub(super) async fn list(
     State(app): State<App>,
     Query(query): Query<ListQuery>,

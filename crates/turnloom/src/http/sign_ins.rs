@@ -93,7 +93,7 @@ struct Stored {
     seen_at: Timestamp,
 }
 
-/// That a request came with a sign-in, for whoever handles it.
+/// Says that a request came with a sign-in; set for its handler.
 #[derive(Debug, Clone)]
 pub(super) struct SignedIn {
     id: String,

@@ -1,10 +1,10 @@
-//! A message and its turn on one response: first that it was accepted, then what happened, until `done`. When there will be no `done`, the last frame
+//! Sends a message and streams its turn in one response: first `accepted`, then the events until `done`. If there will be no `done`, the last frame
 //! is a `problem` that says why.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use turnloom_core::awaited::Loss;
+use turnloom_core::awaited::NoTurnReason;
 use turnloom_core::command::Refusal;
 use turnloom_core::dialect::text::Scope;
 use turnloom_core::id::SessionId;
@@ -54,8 +54,8 @@ fn problem(why: Unfinished) -> Frame {
     Frame::named("problem", None, serde_json::to_string(&problem).unwrap_or_default())
 }
 
-impl From<Loss> for Problem {
-    fn from(loss: Loss) -> Self {
+impl From<NoTurnReason> for Problem {
+    fn from(loss: NoTurnReason) -> Self {
         Self::new(StatusCode::CONFLICT, loss.code(), loss.to_string())
     }
 }

@@ -29,7 +29,7 @@ use turnloom_core::id::SessionId;
 
 use self::op::{Op, Stop, Subscribe, Taken, Unsubscribe};
 use self::outgoing::Outgoing;
-use self::subscription::{Outlet, Window};
+use self::subscription::{FrameSender, Window};
 use self::upgrade::{Socket, Upgrade};
 use super::App;
 use super::extract::{Client, Query};
@@ -43,11 +43,11 @@ const FRAMES_AHEAD: usize = 2;
 /// Streams one socket may follow. Several pages may share it.
 const MAX_SUBSCRIPTIONS: usize = 256;
 
-/// Stops and answers of one socket that are on their way. Whoever sends more is not read on until one is done.
-const MAX_UNDERWAY: usize = 64;
+/// How many stops and answers of one socket may be pending. The socket is not read further until one of them is done.
+const MAX_PENDING_OPS: usize = 64;
 
 /// How long a goodbye may take to leave.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +64,7 @@ pub(super) async fn upgrade(
     upgrade: Upgrade,
 ) -> Result<Response, Problem> {
     let Client(by) = if client.is_some() { Client::named(client.as_deref())? } else { Client(by) };
-    // Whoever came in by a sign-in leaves when it ends.
+    // A socket that was opened with a sign-in is closed when the sign-in ends.
     let signed_out = signed_in.map_or_else(CancellationToken::new, |Extension(signed_in)| signed_in.ended);
     let tasks = app.workers.clone();
     Ok(upgrade.then(&tasks, async move |socket| {
@@ -93,9 +93,9 @@ async fn serve(app: App, by: String, socket: Socket) {
     tokio::select! {
         () = closing.cancelled() => {}
         () = writing => {}
-        () = connection.obey_all(&mut stream) => {}
+        () = connection.run_ops(&mut stream) => {}
     }
-    drop(tokio::time::timeout(GOODBYE, sink.send(Message::Close(None))).await);
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, sink.send(Message::Close(None))).await);
 }
 
 /// Counts a socket for as long as it is open.
@@ -131,12 +131,12 @@ struct Running {
 
 impl Connection {
     fn new(app: App, by: String, frames: mpsc::Sender<Outgoing>) -> Self {
-        let underway = Arc::new(Semaphore::new(MAX_UNDERWAY));
+        let underway = Arc::new(Semaphore::new(MAX_PENDING_OPS));
         Self { app, by, frames, tasks: JoinSet::new(), underway, subscriptions: HashMap::new() }
     }
 
     /// Until the client leaves.
-    async fn obey_all(&mut self, stream: &mut SplitStream<Socket>) {
+    async fn run_ops(&mut self, stream: &mut SplitStream<Socket>) {
         loop {
             let message = tokio::select! {
                 Some(_) = self.tasks.join_next() => continue,
@@ -144,13 +144,13 @@ impl Connection {
             };
             let answer = match message {
                 Some(Ok(Message::Text(text))) => match Op::read(text.as_str()) {
-                    (reference, Ok(op)) => self.obey(reference, op).await,
+                    (reference, Ok(op)) => self.run_op(reference, op).await,
                     (reference, Err(problem)) => Some(refuse(reference, &problem)),
                 },
                 Some(Ok(Message::Binary(_))) => Some(refuse(None, &Problem::invalid("ops are text, not binary"))),
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                 // The answer to a goodbye is ready by now; it leaves when the socket is used once more.
-                Some(Ok(Message::Close(_))) => return drop(tokio::time::timeout(GOODBYE, stream.next()).await),
+                Some(Ok(Message::Close(_))) => return drop(tokio::time::timeout(CLOSE_TIMEOUT, stream.next()).await),
                 Some(Err(_)) | None => return,
             };
             if let Some(answer) = answer
@@ -162,7 +162,7 @@ impl Connection {
     }
 
     /// Does one op. What takes long is answered later, by a task of this connection.
-    async fn obey(&mut self, reference: Option<Value>, op: Op) -> Option<Value> {
+    async fn run_op(&mut self, reference: Option<Value>, op: Op) -> Option<Value> {
         let answer = match op {
             Op::Ping => Ok(json!({ "op": "pong" })),
             Op::Subscribe(subscribe) => match self.subscribe(subscribe, reference.clone()) {
@@ -237,8 +237,8 @@ impl Connection {
             return Err(Problem::invalid(detail));
         }
         let window = subscribe.window.map(Window::new);
-        let outlet = Outlet::new(self.frames.clone(), window.clone(), reference, &subscribe);
-        let running = subscription::run(self.app.clone(), self.by.clone(), subscribe.stream, outlet);
+        let sender = FrameSender::new(self.frames.clone(), window.clone(), reference, &subscribe);
+        let running = subscription::run(self.app.clone(), self.by.clone(), subscribe.stream, sender);
         let task = self.tasks.spawn(running);
         self.subscriptions.insert(key, Running { task, window });
         Ok(())

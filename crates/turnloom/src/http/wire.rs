@@ -1,4 +1,4 @@
-//! What a session and its agent write to each other, live, one JSON object per line: a recording as it is made.
+//! Streams what a session and its agent write to each other, one JSON object per line: a live recording.
 
 use axum::extract::State;
 use axum::response::Response;

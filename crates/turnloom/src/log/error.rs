@@ -1,4 +1,4 @@
-//! What can go wrong. One failed commit answers many waiters, so errors can be cloned.
+//! The errors of the log. One failed commit answers many waiting callers, so errors can be cloned.
 
 use std::io;
 use std::path::{Path, PathBuf};

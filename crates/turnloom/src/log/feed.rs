@@ -1,5 +1,5 @@
-//! Every commit of every session, in the order in which they were made. A position in it is durable: whoever comes back with one, also to another daemon,
-//! goes on there and misses nothing.
+//! Every commit of every session, in commit order. A position in this feed is durable: a follower that comes back with one, even to another daemon
+//! process, continues there and misses nothing.
 //!
 //! The store keeps the commits. Here are the newest of them, with their records, as long as somebody follows.
 
@@ -14,12 +14,12 @@ use turnloom_core::id::{Seq, SessionId};
 use super::{Error, Log, ReadRange, Store};
 use crate::sync::Locked;
 
-/// Commits that are kept for followers that look away for a moment. Who is further behind reads the store.
+/// How many commits are kept in memory for followers that fall behind for a moment. A follower that is further behind reads the store.
 const RING_COMMITS: usize = 128;
 const RING_BYTES: usize = 256 * 1024;
 
 /// What comes many times a second and changes nothing but that the session was active.
-const TALK: [&str; 3] = ["delta", "thinking", "tool_progress"];
+const STREAMING_KINDS: [&str; 3] = ["delta", "thinking", "tool_progress"];
 
 /// A place in the feed. Zero is before everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -56,7 +56,7 @@ pub enum Change {
 pub struct FeedHead {
     pub position: Position,
     /// The newest commit that was more than somebody talking on.
-    pub news: Position,
+    pub notable: Position,
 }
 
 /// The end of the feed. Cloning shares it.
@@ -84,13 +84,13 @@ impl Default for Feed {
 impl Feed {
     /// Where the store's feed ends when it is opened.
     pub(super) fn begin_at(&self, position: Position) {
-        self.0.head.send_replace(FeedHead { position, news: position });
+        self.0.head.send_replace(FeedHead { position, notable: position });
     }
 
     /// Shows a commit to those who wait. The store calls this after the commit and before it answers, in the order of commits.
     pub(super) fn publish(&self, commit: Commit) {
         let position = commit.position;
-        let talk = |record: &Record| TALK.contains(&record.kind());
+        let talk = |record: &Record| STREAMING_KINDS.contains(&record.kind());
         let is_talk = commit.records.as_ref().is_some_and(|records| !records.is_empty() && records.iter().all(talk));
         let mut ring = self.0.ring.lock();
         if self.0.head.receiver_count() > 0 {
@@ -100,7 +100,7 @@ impl Feed {
         }
         drop(ring);
         self.0.head.send_modify(|head| {
-            *head = FeedHead { position, news: if is_talk { head.news } else { position } };
+            *head = FeedHead { position, notable: if is_talk { head.notable } else { position } };
         });
     }
 

@@ -89,7 +89,7 @@ impl Follower {
                 Head::Gone => return Err(Error::NotFound(self.id.clone())),
                 Head::Unknown => {
                     let row = self.store.session(&self.id).await?;
-                    self.tail.learn(row.ok_or_else(|| Error::NotFound(self.id.clone()))?.head);
+                    self.tail.raise_head(row.ok_or_else(|| Error::NotFound(self.id.clone()))?.head);
                     continue;
                 }
                 Head::At(head) if head > self.cursor => {

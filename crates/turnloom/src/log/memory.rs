@@ -1,4 +1,4 @@
-//! The log in a few maps: what the trait asks for, with no database to hide behind. For tests.
+//! An in-memory store in a few maps, for tests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::Pin;

@@ -53,7 +53,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The row, the first records and their blobs, or nothing. Writes nothing if the session is there already.
     fn create(&self, new: NewSession) -> Answer<'_, Created>;
 
-    /// Makes the caller the only writer: whoever claimed the session before is fenced from now on.
+    /// Makes the caller the only writer; an earlier writer is fenced from now on.
     fn claim(&self, id: &SessionId) -> Answer<'_, Claim>;
 
     /// Adds records after `expected_head` and answers the new head. A refused append leaves no trace.

@@ -1,6 +1,6 @@
 //! Whole logs, or long parts of them, page by page.
 //!
-//! Not here: waiting for more. That is a follower's affair.
+//! Not here: waiting for more. Followers do that.
 
 use std::ops::ControlFlow;
 

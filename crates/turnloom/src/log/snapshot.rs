@@ -1,7 +1,7 @@
 //! What is kept beside a log so that it need not be folded from its beginning.
 //!
-//! Not here: what the bytes mean, and when they are saved. A snapshot is a shortcut: whoever reads one can do without it, and one that is damaged
-//! is not there.
+//! Not here: what the bytes mean, and when they are saved. A snapshot is a shortcut: every reader can do without it, and a damaged one counts as
+//! missing.
 
 use bytes::Bytes;
 use turnloom_core::id::{Seq, SessionId};

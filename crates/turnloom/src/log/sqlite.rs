@@ -29,13 +29,13 @@ use turnloom_core::blob::BlobId;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
-pub(crate) use db::{Db, Group, Made, Removal};
+pub(crate) use db::{CreateResult, Db, Group, Removal};
 pub(crate) use reader::Reader;
 
 use self::lock::DataLock;
-use self::mark::{Mark, State, beside};
-use self::snapshots::Saving;
-use self::steps::{Chore, Making};
+use self::mark::{DatabaseMark, State, beside};
+use self::snapshots::SnapshotSave;
+use self::steps::{BackgroundJob, SessionCreation};
 use self::writer::{Job, Write};
 use super::{
     Answer, Append, BlobRange, BlobSlice, Claim, Commit, CrashSafety, Created, Durability, Error, NewSession, Position,
@@ -83,8 +83,8 @@ impl Sqlite {
             .map_err(|cause| Error::io("make the data directory", data, cause))?;
         let lock = DataLock::take(data)?;
         let path = data.join(FILE);
-        let mark = Mark::check(&path)?;
-        keep_private(&path)?;
+        let mark = DatabaseMark::check(&path)?;
+        restrict_permissions(&path)?;
         let db = Db::open(&path, safety)?;
         mark.set(State::Open)?;
         tails.feed().begin_at(db.reader().newest_position()?);
@@ -120,7 +120,7 @@ impl Sqlite {
         durability: Durability,
         work: W,
         apply: fn(&mut Group<'_>, &W) -> Result<T, Error>,
-        publish: fn(&Tails, &W, &T) -> Option<Chore>,
+        publish: fn(&Tails, &W, &T) -> Option<BackgroundJob>,
     ) -> Answer<'_, T> {
         Box::pin(async move {
             let (write, wait) = Write::new(durability, work, apply, publish);
@@ -152,10 +152,10 @@ impl Sqlite {
 )]
 impl Store for Sqlite {
     fn create(&self, new: NewSession) -> Answer<'_, Created> {
-        if Making::is_large(&new) {
+        if SessionCreation::is_large(&new) {
             return Box::pin(async move {
-                let (making, wait) = Making::new(new);
-                self.writes.send(Job::Chore(Chore::Make(making))).await?;
+                let (making, wait) = SessionCreation::new(new);
+                self.writes.send(Job::Background(BackgroundJob::Make(making))).await?;
                 wait.await.map_err(|_| Error::Closed)?
             });
         }
@@ -164,7 +164,7 @@ impl Store for Sqlite {
             new,
             |group, new| group.create(new),
             |tails, new, made| {
-                if let Made::New(position) = made {
+                if let CreateResult::New(position) = made {
                     tails.publish(*position, &new.id, Seq::ZERO, &new.records);
                 }
                 None
@@ -225,7 +225,7 @@ impl Store for Sqlite {
                 }
                 Removal::Begun(position, key) => {
                     tails.end(position, id);
-                    Some(Chore::Remove(key))
+                    Some(BackgroundJob::Remove(key))
                 }
             },
         );
@@ -239,8 +239,8 @@ impl Store for Sqlite {
 
     fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()> {
         Box::pin(async move {
-            let (saving, wait) = Saving::new(snapshots);
-            self.writes.send(Job::Chore(Chore::Save(saving))).await?;
+            let (saving, wait) = SnapshotSave::new(snapshots);
+            self.writes.send(Job::Background(BackgroundJob::Save(saving))).await?;
             wait.await.map_err(|_| Error::Closed)?
         })
     }
@@ -366,10 +366,10 @@ impl Drop for Threads {
 }
 
 /// Whatever the directory is open to: what is said in sessions is nobody else's.
-fn keep_private(path: &Path) -> Result<(), Error> {
+fn restrict_permissions(path: &Path) -> Result<(), Error> {
     private::ensure(path).map_err(|cause| Error::io("make", path, cause))?;
     for file in ["-wal", "-shm"].map(|suffix| beside(path, suffix)) {
-        private::tighten(&file).map_err(|cause| Error::io("close to others", &file, cause))?;
+        private::restrict(&file).map_err(|cause| Error::io("close to others", &file, cause))?;
     }
     Ok(())
 }

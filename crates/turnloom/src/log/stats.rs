@@ -1,4 +1,4 @@
-//! What the writer has done, counted where it is done. Turning this into metrics is somebody else's work.
+//! Counters of the writer. Another module turns them into metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -50,7 +50,7 @@ impl Tails {
         let tail = self.held.lock().get(id).and_then(Weak::upgrade);
         if let Some(tail) = tail.map(Tail).filter(|_| head > after) {
             tail.0.ring.lock().push(records);
-            tail.learn(head);
+            tail.raise_head(head);
         }
         let (session, change) = (id.clone(), Change::Appended { after, head });
         self.feed.publish(Commit { position, session, change, records: Some(records.into()) });
@@ -93,17 +93,17 @@ pub(super) enum Head {
 
 impl Tail {
     /// Takes over a head that was read from the store. It may be older or newer than what was published meanwhile: a head only moves up.
-    pub(super) fn learn(&self, seq: Seq) {
+    pub(super) fn raise_head(&self, seq: Seq) {
         self.0.head.send_if_modified(|head| {
-            let news = match *head {
+            let is_new = match *head {
                 Head::Unknown => true,
                 Head::At(known) => seq > known,
                 Head::Gone => false,
             };
-            if news {
+            if is_new {
                 *head = Head::At(seq);
             }
-            news
+            is_new
         });
     }
 

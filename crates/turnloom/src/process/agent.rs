@@ -55,7 +55,7 @@ impl Handle {
         }
     }
 
-    /// The stronger request stays: whoever asked to kill is not overruled by somebody who asks to terminate.
+    /// The stronger request stays: a kill is not overruled by a later terminate.
     fn ask(&self, asked: Stop) {
         self.stop.send_modify(|stop| *stop = asked.max(*stop));
     }

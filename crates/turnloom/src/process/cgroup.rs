@@ -49,7 +49,7 @@ impl Cgroups {
     }
 }
 
-/// A folder with a process in it stays; whoever ends that process removes it.
+/// A group with a process in it cannot be removed; the code that ends the process removes it.
 impl Drop for Cgroups {
     fn drop(&mut self) {
         drop(fs::remove_dir(&self.folder));
@@ -63,8 +63,8 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Whoever writes `0` into this file joins the group.
-    pub(super) fn entrance(&self) -> io::Result<File> {
+    /// The file that a process writes `0` into to join the group.
+    pub(super) fn join_file(&self) -> io::Result<File> {
         File::options().write(true).open(self.folder.join("cgroup.procs"))
     }
 
@@ -173,9 +173,9 @@ mod tests {
         fs::create_dir(groups.folder()).unwrap();
         let (first, second) = (groups.group().unwrap(), groups.group().unwrap());
         assert_ne!(first.folder, second.folder);
-        assert!(first.entrance().is_err(), "a folder without a door is no group");
+        assert!(first.join_file().is_err(), "a folder without a door is no group");
         fs::write(first.folder.join("cgroup.procs"), "").unwrap();
-        first.entrance().unwrap().write_all(b"0").unwrap();
+        first.join_file().unwrap().write_all(b"0").unwrap();
         assert_eq!(fs::read_to_string(first.folder.join("cgroup.procs")).unwrap(), "0");
         for (events, expected) in [("populated 1\nfrozen 0\n", false), ("populated 0\nfrozen 0\n", true)] {
             fs::write(first.folder.join("cgroup.events"), events).unwrap();

@@ -39,7 +39,7 @@ impl Groups {
 
     fn write(&self) {
         let Some(file) = &self.file else { return };
-        let mut text = format!("{}\n", world());
+        let mut text = format!("{}\n", boot_and_pid_namespace());
         for (group, started) in &self.running {
             let _ = writeln!(text, "{group} {started}");
         }
@@ -53,7 +53,7 @@ impl Groups {
 pub fn end_previous(file: &Path) {
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut lines = text.lines();
-    if lines.next() != Some(world().as_str()) {
+    if lines.next() != Some(boot_and_pid_namespace().as_str()) {
         return;
     }
     for line in lines {
@@ -62,7 +62,7 @@ pub fn end_previous(file: &Path) {
             Some((group, started.parse().ok()?))
         });
         if let Some((group, started)) = known
-            && is_still(group, started)
+            && is_same_group(group, started)
         {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -70,13 +70,13 @@ pub fn end_previous(file: &Path) {
 }
 
 /// Whether a group is the one that was written down: its leader is the same or gone, and nobody in it is older.
-fn is_still(group: Pid, started: u64) -> bool {
+fn is_same_group(group: Pid, started: u64) -> bool {
     let mut members = processes().filter_map(Process::of).filter(|process| process.group == group);
     members.all(|process| if process.id == group { process.started == started } else { process.started >= started })
 }
 
 /// This boot of the machine, and this space of process numbers.
-fn world() -> String {
+fn boot_and_pid_namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), space.display())

@@ -1,4 +1,4 @@
-//! The last one out.
+//! The guard: a process that cleans up after the daemon.
 //!
 //! A small process beside the daemon that outlives it, however it ends, and ends what its agents had started. The kernel ends the agents
 //! themselves. The rest is found by their control group, their process groups and the cookies in their environment. The guard holds one end
@@ -55,7 +55,7 @@ impl Message<'_> {
 
 /// Waits for the end of stdin, then ends everything that the named run of the daemon left behind.
 pub fn run(instance: &str) -> ExitCode {
-    let Heard { folders, groups } = listen(io::stdin().lock());
+    let CleanupList { folders, groups } = read_messages(io::stdin().lock());
     for group in groups {
         // It fails when there is nobody left in the group, which is as good.
         let _ = kill_process_group(group, Signal::KILL);
@@ -73,27 +73,27 @@ pub fn run(instance: &str) -> ExitCode {
 
 /// What is left to do when the daemon is gone.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Heard {
+struct CleanupList {
     folders: HashSet<PathBuf>,
     groups: HashSet<Pid>,
 }
 
-/// Hears the daemon out. However the pipe ends, the daemon is gone.
-fn listen(mut daemon: impl io::BufRead) -> Heard {
-    let mut heard = Heard::default();
-    let mut said = Vec::new();
-    while matches!(daemon.read_until(0, &mut said), Ok(1..)) {
+/// Reads messages until the pipe ends. However it ends, the daemon is gone.
+fn read_messages(mut daemon: impl io::BufRead) -> CleanupList {
+    let mut cleanup = CleanupList::default();
+    let mut message = Vec::new();
+    while matches!(daemon.read_until(0, &mut message), Ok(1..)) {
         // A message that was cut off by the daemon's end has no end of its own.
-        if let [letter, text @ .., 0] = said.as_slice() {
-            heard.hear(*letter, text);
+        if let [letter, text @ .., 0] = message.as_slice() {
+            cleanup.apply(*letter, text);
         }
-        said.clear();
+        message.clear();
     }
-    heard
+    cleanup
 }
 
-impl Heard {
-    fn hear(&mut self, letter: u8, text: &[u8]) {
+impl CleanupList {
+    fn apply(&mut self, letter: u8, text: &[u8]) {
         let folder = || PathBuf::from(OsString::from_vec(text.to_vec()));
         let group = || std::str::from_utf8(text).ok()?.parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
         match letter {
@@ -112,22 +112,22 @@ mod tests {
 
     use rustix::process::Pid;
 
-    use super::{Heard, Message, listen};
+    use super::{CleanupList, Message, read_messages};
 
     #[test]
     fn what_is_told_is_what_is_left_to_do() {
         let strange = Path::new("a folder\nwith a \u{2028} break");
         let group = |pid| Pid::from_raw(pid).unwrap();
-        let mut said = Message::Watch(strange).encode();
-        said.extend(Message::GroupStarted(group(17)).encode());
-        said.extend(Message::Watch(Path::new("/gone")).encode());
-        said.extend(Message::GroupStarted(group(4_194_304)).encode());
-        said.extend(Message::Forget(Path::new("/gone")).encode());
-        said.extend(Message::Forget(Path::new("/never")).encode());
-        said.extend(Message::GroupEnded(group(17)).encode());
-        said.extend(b"gnot a number\0g-1\0?\0");
-        said.extend(Message::Watch(Path::new("/cut off")).encode().iter().take(5));
-        let expected = Heard { folders: [PathBuf::from(strange)].into(), groups: [group(4_194_304)].into() };
-        assert_eq!(listen(said.as_slice()), expected);
+        let mut message = Message::Watch(strange).encode();
+        message.extend(Message::GroupStarted(group(17)).encode());
+        message.extend(Message::Watch(Path::new("/gone")).encode());
+        message.extend(Message::GroupStarted(group(4_194_304)).encode());
+        message.extend(Message::Forget(Path::new("/gone")).encode());
+        message.extend(Message::Forget(Path::new("/never")).encode());
+        message.extend(Message::GroupEnded(group(17)).encode());
+        message.extend(b"gnot a number\0g-1\0?\0");
+        message.extend(Message::Watch(Path::new("/cut off")).encode().iter().take(5));
+        let expected = CleanupList { folders: [PathBuf::from(strange)].into(), groups: [group(4_194_304)].into() };
+        assert_eq!(read_messages(message.as_slice()), expected);
     }
 }

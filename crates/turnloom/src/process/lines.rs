@@ -37,7 +37,7 @@ pub struct Lines {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     framer: Framer,
     read_size: usize,
-    /// The agent and everything it started is gone. Whoever may still hold the other end of the pipe is a stranger and is not waited for.
+    /// Cancelled once the agent and everything it started is gone. An unrelated process that still holds the other end of the pipe is not waited for.
     gone: CancellationToken,
     ended: bool,
 }

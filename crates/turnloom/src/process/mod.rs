@@ -9,7 +9,7 @@
 //! | what happens | what ends the rest |
 //! |---|---|
 //! | the agent exits, or is killed, or its [`Handle`] is dropped | SIGKILL to its process group and its control group, then the [`sweep`] for what left them |
-//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] ends their groups, sweeps up what they had started, and the folders that are [`Watched`] |
+//! | the daemon is killed | the kernel ends the agents (parent death signal), the [`guard`] ends their groups, sweeps up what they had started, and the folders that are [`WatchedFolders`] |
 //! | the daemon and the guard are both killed | [`groups::end_previous`] and [`sweep::sweep_daemon`] when a daemon starts again |
 //!
 //! # Limits
@@ -44,7 +44,7 @@ pub use agent::{Agent, Exit, Handle};
 pub use in_process::InProcess;
 pub use input::Input;
 pub use lines::{Line, Lines};
-pub use spawn::{Spawner, Watched};
+pub use spawn::{Spawner, WatchedFolders};
 
 /// The longest line that is kept whole, unless configured otherwise.
 pub const DEFAULT_LINE_LIMIT: usize = 16 * 1024 * 1024;

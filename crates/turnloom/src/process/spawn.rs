@@ -34,7 +34,7 @@ use super::sweep::Sweeper;
 use super::{Agent, Containment, ControlGroups, DAEMON_COOKIE, Error, Input, Instance, Launch, Lines, SESSION_COOKIE};
 use crate::descriptors;
 
-/// A start takes some milliseconds; whoever comes when this many wait may wait for a place too.
+/// A start takes some milliseconds. When this many requests wait, further callers wait for a free place.
 const QUEUE: usize = 64;
 
 /// Starts programs. A cheap handle; the thread behind it ends when the last handle and the last program are gone.
@@ -74,18 +74,18 @@ enum Request {
 
 /// Folders that must not stay behind: should the daemon be killed, its guard removes those that are empty. They are forgotten when this is dropped.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedFolders {
     folders: Arc<[PathBuf]>,
     requests: mpsc::Sender<Request>,
 }
 
-impl Watched {
+impl WatchedFolders {
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedFolders {
     fn drop(&mut self) {
         // Where the queue is full they stay watched until the daemon ends. Only what is empty is ever removed.
         drop(self.requests.try_send(Request::Forget { folders: self.folders.clone() }));
@@ -129,8 +129,8 @@ impl Spawner {
     }
 
     /// Has folders watched. When this returns, they are.
-    pub async fn watch(&self, folders: Vec<PathBuf>) -> Watched {
-        let watched = Watched { folders: folders.into(), requests: self.requests.clone() };
+    pub async fn watch(&self, folders: Vec<PathBuf>) -> WatchedFolders {
+        let watched = WatchedFolders { folders: folders.into(), requests: self.requests.clone() };
         let (answer, told) = oneshot::channel();
         if self.requests.send(Request::Watch { folders: watched.folders.clone(), answer }).await.is_ok() {
             let _ = told.await;
@@ -206,7 +206,7 @@ impl Worker {
                 }
             }
         }
-        self.guard.dismiss();
+        self.guard.shut_down();
     }
 
     fn start(&mut self, launch: Launch, spawner: Spawner) -> Result<Agent, Error> {
@@ -214,9 +214,9 @@ impl Worker {
         check_directory(&launch.cwd)?;
         let failed = |source| Error::Spawn { program: launch.program.clone(), source };
         let cgroup = self.cgroups.as_ref().map(Cgroups::group).transpose().map_err(failed)?;
-        let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(failed)?;
-        let cgroup_file = entrance.as_ref().map(File::as_raw_fd);
-        let role = AsAgent { daemon: getpid(), guard, cgroup: cgroup_file, files: descriptors::given() };
+        let join_file = cgroup.as_ref().map(Cgroup::join_file).transpose().map_err(failed)?;
+        let cgroup_file = join_file.as_ref().map(File::as_raw_fd);
+        let role = AsAgent { daemon: getpid(), guard, cgroup: cgroup_file, files: descriptors::original_limit() };
         let mut command = agent_command(&launch, &self.instance, role);
         let child = command.spawn().map_err(|error| spawn_error(&launch, error))?;
         self.guard.group_started(Pid::from_child(&child));
@@ -227,10 +227,17 @@ impl Worker {
             tracing::warn!(program = %launch.program.display(), "an agent could not be put into its control group; what it starts is found by its environment");
         }
         let _inside = self.runtime.enter();
-        self.attend(child, cgroup, &launch, spawner).map_err(|source| Error::Spawn { program: launch.program, source })
+        self.supervise_child(child, cgroup, &launch, spawner)
+            .map_err(|source| Error::Spawn { program: launch.program, source })
     }
 
-    fn attend(&self, mut child: Child, cgroup: Option<Cgroup>, launch: &Launch, spawner: Spawner) -> io::Result<Agent> {
+    fn supervise_child(
+        &self,
+        mut child: Child,
+        cgroup: Option<Cgroup>,
+        launch: &Launch,
+        spawner: Spawner,
+    ) -> io::Result<Agent> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let program = Program::new(child)?;
         let (handle, supervision, gone) = Supervision::new(Some(program.id()));
@@ -245,7 +252,7 @@ impl Worker {
             session: launch.session.clone(),
             cgroup,
             supervision,
-            alive: Alive::one_more(&spawner.alive),
+            alive: Alive::count_one(&spawner.alive),
             spawner,
         };
         self.tracker.spawn_on(supervisor.run(), &self.runtime);
@@ -258,22 +265,22 @@ struct Guard {
     program: PathBuf,
     /// Its stdin is the pipe whose end tells it that the daemon is gone.
     running: Option<Child>,
-    /// By how many.
+    /// How many watchers each folder has.
     watched: HashMap<PathBuf, usize>,
     /// Of agents that run. An agent tells the guard itself; this is for a guard that replaces another.
     groups: HashSet<Pid>,
 }
 
 impl Guard {
-    /// There is one that lives, and this is the file that leads to it.
+    /// Starts the guard if it is not running, and returns the pipe to it.
     fn ensure(&mut self, instance: &Instance) -> Result<RawFd, Error> {
         if !matches!(self.running.as_mut().map(Child::try_wait), Some(Ok(None))) {
             let started = guard_command(&self.program, instance).spawn();
             self.running = Some(started.map_err(|source| self.error(source))?);
             let folders = self.watched.keys().map(|folder| Message::Watch(folder).encode());
             let groups = self.groups.iter().map(|group| Message::GroupStarted(*group).encode());
-            let said: Vec<u8> = folders.chain(groups).flatten().collect();
-            self.write(&said);
+            let message: Vec<u8> = folders.chain(groups).flatten().collect();
+            self.write(&message);
         }
         let stdin = self.running.as_ref().and_then(|running| running.stdin.as_ref());
         stdin.map(std::os::fd::AsRawFd::as_raw_fd).ok_or_else(|| self.error(io::ErrorKind::BrokenPipe.into()))
@@ -289,14 +296,14 @@ impl Guard {
 
     fn group_ended(&mut self, group: Pid) {
         self.groups.remove(&group);
-        self.tell(Message::GroupEnded(group));
+        self.send(Message::GroupEnded(group));
     }
 
     fn watch(&mut self, folder: &Path) {
         let by = self.watched.entry(folder.to_owned()).or_default();
         *by += 1;
         if *by == 1 {
-            self.tell(Message::Watch(folder));
+            self.send(Message::Watch(folder));
         }
     }
 
@@ -305,22 +312,22 @@ impl Guard {
         *by -= 1;
         if *by == 0 {
             self.watched.remove(folder);
-            self.tell(Message::Forget(folder));
+            self.send(Message::Forget(folder));
         }
     }
 
-    /// One that is not there is told when it starts. It reads at once, so nobody waits here.
-    fn tell(&mut self, message: Message<'_>) {
+    /// A guard that is not running gets the message when it starts. It reads at once, so this does not block.
+    fn send(&mut self, message: Message<'_>) {
         self.write(&message.encode());
     }
 
-    fn write(&mut self, said: &[u8]) {
+    fn write(&mut self, message: &[u8]) {
         if let Some(stdin) = self.running.as_mut().and_then(|running| running.stdin.as_mut()) {
-            drop(stdin.write_all(said));
+            drop(stdin.write_all(message));
         }
     }
 
-    fn dismiss(self) {
+    fn shut_down(self) {
         if let Some(mut running) = self.running {
             // Closes its stdin first.
             running.wait().ok();

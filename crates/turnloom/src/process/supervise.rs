@@ -131,7 +131,7 @@ impl Supervisor {
 pub(super) struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
-    pub(super) fn one_more(count: &Arc<AtomicUsize>) -> Self {
+    pub(super) fn count_one(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(count))
     }

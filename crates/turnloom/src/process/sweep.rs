@@ -99,7 +99,7 @@ fn serve(instance: &Instance, mut queue: mpsc::Receiver<Request>) {
             tracing::warn!(processes, "processes of ended agents are still there after SIGKILL");
         }
         for Request { cgroup, done, .. } in requests {
-            // Whoever hears that all is swept finds no group either.
+            // The group is removed before the sweep is reported as done.
             drop(cgroup);
             let _ = done.send(());
         }

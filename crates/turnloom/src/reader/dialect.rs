@@ -1,4 +1,4 @@
-//! A source through a dialect: what one client of another protocol is told.
+//! A source through a dialect: the stream for one client of another protocol.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use turnloom_core::dialect::{Dialect, Ending, Frames};
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, TurnId};
 
-use super::{Frame, FrameStream, Heard, PAGE, Source};
+use super::{Frame, FrameStream, PAGE, Source, SourceEvent};
 
 /// How long a response stays open after an ask, so that asks that come together are told together.
-const SETTLE: Duration = Duration::from_millis(50);
+const ASK_GROUPING: Duration = Duration::from_millis(50);
 
 /// How much time passes between two tellings of what is told whole each time.
-const PACE: Duration = Duration::from_millis(100);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Records that are folded at a time, as long as the reader is not where the log is.
-const PREFIX: usize = 2_048;
+const CATCH_UP_RECORDS: usize = 2_048;
 
 /// Which frames say where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct DialectStream<D: Dialect> {
 }
 
 impl<D: Dialect> DialectStream<D> {
-    /// `dialect` is a fold of what stands before the source; `head` is where the log was when it was aimed.
+    /// `dialect` is a fold of what stands before the source; `head` is where the log was when the reader was started.
     pub fn new(source: Source, dialect: D, head: Seq, ids: Ids) -> Self {
         Self {
             source,
@@ -95,7 +95,7 @@ impl<D: Dialect> DialectStream<D> {
 
     /// When there is something to flush, and it may be told.
     fn flush_at(&self) -> Option<Instant> {
-        self.dialect.has_buffered().then(|| self.last_flush.map_or_else(Instant::now, |last| last + PACE))
+        self.dialect.has_buffered().then(|| self.last_flush.map_or_else(Instant::now, |last| last + FLUSH_INTERVAL))
     }
 
     fn flush_if_due(&mut self) {
@@ -116,7 +116,7 @@ impl<D: Dialect> DialectStream<D> {
 
 impl<D: Dialect> FrameStream for DialectStream<D> {
     async fn next(&mut self) -> Option<Frame> {
-        self.source.told();
+        self.source.reset_heartbeat();
         loop {
             self.catch_up(self.source.cursor());
             if !self.frames.is_empty() {
@@ -126,13 +126,13 @@ impl<D: Dialect> FrameStream for DialectStream<D> {
                 self.is_over = true;
                 return None;
             }
-            let limit = if self.is_caught_up { PAGE } else { PREFIX };
+            let limit = if self.is_caught_up { PAGE } else { CATCH_UP_RECORDS };
             // Counted from the first ask, so that a helper who talks on does not keep anybody from answering.
-            let waits = self.is_caught_up && self.dialect.waits();
-            self.settle_at = waits.then(|| self.settle_at.unwrap_or_else(|| Instant::now() + SETTLE));
+            let waits = self.is_caught_up && self.dialect.needs_answer();
+            self.settle_at = waits.then(|| self.settle_at.unwrap_or_else(|| Instant::now() + ASK_GROUPING));
             let due = [self.settle_at, self.flush_at()].into_iter().flatten().min();
             match self.source.next(limit, due).await {
-                Heard::Records(records) => {
+                SourceEvent::Records(records) => {
                     for record in &records {
                         self.apply(record);
                         if self.dialect.is_done() {
@@ -141,14 +141,14 @@ impl<D: Dialect> FrameStream for DialectStream<D> {
                     }
                     self.flush_if_due();
                 }
-                Heard::Due => {
+                SourceEvent::Due => {
                     self.flush_if_due();
                     if self.settle_at.is_some_and(|at| at <= Instant::now()) {
                         self.close(Ending::Waiting);
                     }
                 }
-                Heard::Beat => return Some(Frame::Alive),
-                Heard::Closing | Heard::Gone(_) => self.close(Ending::Gone),
+                SourceEvent::Heartbeat => return Some(Frame::Alive),
+                SourceEvent::Closing | SourceEvent::Ended(_) => self.close(Ending::Gone),
             }
         }
     }

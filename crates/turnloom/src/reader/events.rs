@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use turnloom_core::event::Record;
 
-use super::{Frame, FrameStream, Heard, PAGE, Source};
+use super::{Frame, FrameStream, PAGE, Source, SourceEvent};
 
 /// Which types a client wants.
 #[derive(Debug, Default)]
@@ -41,19 +41,19 @@ impl Live {
 
 impl FrameStream for Live {
     async fn next(&mut self) -> Option<Frame> {
-        self.source.told();
+        self.source.reset_heartbeat();
         loop {
             match self.source.next(PAGE, None).await {
-                Heard::Records(mut records) => {
+                SourceEvent::Records(mut records) => {
                     records.retain(|record| self.types.includes(record));
                     if !records.is_empty() {
                         return Some(Frame::Events(records));
                     }
                 }
-                Heard::Beat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
+                SourceEvent::Heartbeat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
                 // A session that was deleted has no more events, and that is the end.
-                Heard::Gone(_) | Heard::Closing => return None,
-                Heard::Due => {}
+                SourceEvent::Ended(_) | SourceEvent::Closing => return None,
+                SourceEvent::Due => {}
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The feed of all sessions, for whoever follows it. The loops that wait for commits are here, and in the keeper of views.
+//! Followers of the feed of all sessions. The loops that wait for commits are here and in `view/saver`.
 //!
 //! A [`FeedSource`] is one reader's place: it waits until the feed, or a fold of it, has moved. A [`FeedStream`] tells what a [`FeedProjection`] makes of
 //! that. [`Commits`] hands over every commit with its records, for a fold that everybody shares.
@@ -25,19 +25,19 @@ pub struct FeedSource<H> {
     /// Where it was when the reader last looked, and when that was.
     seen: H,
     looked_at: Instant,
-    /// When somebody who was told nothing is told that the stream is alive.
-    beat_at: Instant,
+    /// When the next heartbeat is due if nothing else is sent.
+    heartbeat_at: Instant,
     closing: CancellationToken,
     _following: Following,
 }
 
 /// What a reader of the feed has waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum FeedEvent {
     /// There may be something to tell.
     Due,
     /// Nothing was told for a while.
-    Beat,
+    Heartbeat,
     /// The daemon is shutting down.
     Closing,
 }
@@ -45,34 +45,34 @@ enum Heard {
 impl<H: Copy> FeedSource<H> {
     pub(super) fn new(mut head: watch::Receiver<H>, closing: CancellationToken, following: Following) -> Self {
         let (seen, now) = (*head.borrow_and_update(), Instant::now());
-        Self { head, seen, looked_at: now, beat_at: now + HEARTBEAT, closing, _following: following }
+        Self { head, seen, looked_at: now, heartbeat_at: now + HEARTBEAT, closing, _following: following }
     }
 
-    /// The reader was told something: silence is counted from here.
-    fn told(&mut self) {
-        self.beat_at = Instant::now() + HEARTBEAT;
+    /// Something was sent to the reader; the heartbeat is counted from here.
+    fn reset_heartbeat(&mut self) {
+        self.heartbeat_at = Instant::now() + HEARTBEAT;
     }
 
     /// Waits until `due`, or until the head has moved by something that matters. `pace` says so: how long after the last look it is looked at.
-    async fn next(&mut self, pace: impl Fn(H, H) -> Option<Duration>, due: Option<Instant>) -> Heard {
+    async fn next(&mut self, pace: impl Fn(H, H) -> Option<Duration>, due: Option<Instant>) -> FeedEvent {
         loop {
             let head = *self.head.borrow_and_update();
             let look_at = pace(self.seen, head).map(|pause| self.looked_at + pause);
             let due = [look_at, due].into_iter().flatten().min();
             if due.is_some_and(|due| due <= Instant::now()) {
                 (self.seen, self.looked_at) = (head, Instant::now());
-                return Heard::Due;
+                return FeedEvent::Due;
             }
             tokio::select! {
                 biased;
-                () = self.closing.cancelled() => return Heard::Closing,
+                () = self.closing.cancelled() => return FeedEvent::Closing,
                 moved = self.head.changed() => if moved.is_err() {
-                    return Heard::Closing;
+                    return FeedEvent::Closing;
                 },
                 () = until(due) => {}
-                () = sleep_until(self.beat_at) => {
-                    self.told();
-                    return Heard::Beat;
+                () = sleep_until(self.heartbeat_at) => {
+                    self.reset_heartbeat();
+                    return FeedEvent::Heartbeat;
                 }
             }
         }
@@ -117,16 +117,16 @@ impl<P: FeedProjection> FeedStream<P> {
 
 impl<P: FeedProjection> FrameStream for FeedStream<P> {
     async fn next(&mut self) -> Option<Frame> {
-        self.source.told();
+        self.source.reset_heartbeat();
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 return Some(frame);
             }
             if std::mem::replace(&mut self.has_begun, true) {
                 match self.source.next(P::pace, self.projection.due()).await {
-                    Heard::Due => {}
-                    Heard::Beat => return Some(self.projection.heartbeat()),
-                    Heard::Closing => return None,
+                    FeedEvent::Due => {}
+                    FeedEvent::Heartbeat => return Some(self.projection.heartbeat()),
+                    FeedEvent::Closing => return None,
                 }
             }
             self.projection.update(&mut self.ready).await?;

@@ -1,7 +1,7 @@
 //! Folds that do not depend on who reads: kept once per session, shared, and brought forward instead of begun again.
 //!
-//! A fold is kept at the newest place that somebody needed, before the latest turns (a reader who comes back wants a turn from its beginning), and at
-//! places that readers who page have come to. Whoever finds none that fits begins at the beginning: all of this is only a help, and may be forgotten at
+//! A fold is kept at the newest position that was needed, before the latest turns (a client that reconnects wants a turn from its beginning), and at
+//! positions that paging readers have reached. If none fits, the log is folded from its beginning: all of this is only a cache and may be dropped at
 //! any time.
 
 use std::any::{Any, TypeId};
@@ -25,14 +25,14 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_FOLDS: usize = 1_024;
 
 /// Turns before which a fold is kept.
-const TURNS: usize = 2;
+const MAX_TURN_PLACES: usize = 2;
 
 /// Places of readers who page.
-const KEPT: usize = 4;
+const MAX_PAGING_PLACES: usize = 4;
 
 /// Folds that may be far behind and brought forward at once, and how far that is.
 const LONG_AT_ONCE: usize = 4;
-const LONG: u64 = 4_096;
+const LONG_EVENTS: u64 = 4_096;
 
 /// A projection that can be shared: it is the same for everybody up to where a reader begins.
 pub trait Shared: Projection + Clone + Default + Sync + 'static {}
@@ -57,7 +57,7 @@ struct Inner {
     log: Log,
     /// The one that was used last stands last.
     entries: Locked<VecDeque<Entry>>,
-    /// Who reads much of a log.
+    /// Permits for reading a long part of a log.
     long: Semaphore,
 }
 
@@ -141,7 +141,7 @@ impl Folds {
     pub fn keep<P: Shared>(&self, row: &SessionRow, place: Place<P>) {
         let shared = self.entry::<P>(row);
         let mut places = shared.places.lock();
-        if places.kept.len() >= KEPT {
+        if places.kept.len() >= MAX_PAGING_PLACES {
             places.kept.pop_front();
         }
         places.kept.push_back(place);
@@ -160,7 +160,7 @@ impl Folds {
         // Never closed, so there is always a turn.
         let turn = shared.reading.acquire().await;
         let after = shared.places.lock().newest.seq;
-        let is_long = upto.0.saturating_sub(after.0) > LONG;
+        let is_long = upto.0.saturating_sub(after.0) > LONG_EVENTS;
         let _room = if is_long { self.0.long.acquire().await.ok() } else { None };
         let take = |records: &[Record]| {
             let mut places = shared.places.lock();
@@ -171,7 +171,7 @@ impl Folds {
         };
         self.0.log.fold(&row.id, after, upto, take).await?;
         let bytes = shared.places.lock().bytes();
-        self.weigh(row, TypeId::of::<P>(), bytes);
+        self.set_size(row, TypeId::of::<P>(), bytes);
         drop(turn);
         Ok(shared)
     }
@@ -191,7 +191,7 @@ impl Folds {
     }
 
     /// Notes how much a fold takes, and lets go of others where that is too much. One that alone is too large is still used, and not kept.
-    fn weigh(&self, row: &SessionRow, kind: TypeId, bytes: usize) {
+    fn set_size(&self, row: &SessionRow, kind: TypeId, bytes: usize) {
         let mut entries = self.0.entries.lock();
         if let Some(entry) = entries.iter_mut().find(|entry| entry.key.session == row.id && entry.key.kind == kind) {
             entry.bytes = bytes;
@@ -221,7 +221,7 @@ impl<P: Shared> Places<P> {
                 P::IS_READ_BY_TURN && matches!(envelope.event, Event::UserMessage(_) | Event::TurnStarted(_));
             if may_begin && envelope.turn_id.is_some() && envelope.turn_id != self.turn {
                 self.turn.clone_from(&envelope.turn_id);
-                if self.turns.len() >= TURNS {
+                if self.turns.len() >= MAX_TURN_PLACES {
                     self.turns.pop_front();
                 }
                 self.turns.push_back(Place { before: envelope.turn_id.clone(), ..self.newest.clone() });

@@ -1,4 +1,4 @@
-//! What readers are told, before it is known how it is written.
+//! The frames of a stream, before they are written in the format of a sink.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// Waits until there is something to tell; nothing comes after the end. Whoever follows pulls, so a slow one costs nobody else anything.
+/// Waits for the next frame; `None` is the end. A reader pulls frames, so a slow one costs nobody else anything.
 pub trait FrameStream: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<Frame>> + Send;
 }

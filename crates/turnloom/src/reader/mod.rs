@@ -33,9 +33,9 @@ pub use self::feed::{Commits, FeedProjection, FeedSource, FeedStream};
 pub use self::folds::{Folds, Place};
 pub use self::frame::{Frame, FrameStream};
 pub use self::sink::{GREETING, UNBUFFERED, sse, sse_texts, streamed, text};
-pub use self::source::{HEARTBEAT, Heard, PAGE, Source, until};
+pub use self::source::{HEARTBEAT, PAGE, Source, SourceEvent, until};
 pub use self::turn::{FollowedTurn, Unfinished};
-pub use self::view::{LiveView, Update, VIEW, Views, keep_views};
+pub use self::view::{LiveView, Update, VIEW, Views, save_views};
 use crate::log::{FeedHead, Log};
 use crate::metrics::Metrics;
 

@@ -1,4 +1,4 @@
-//! One reader's place in a session's log. Only here somebody waits on its follower.
+//! One reader's place in a session's log. This is the only code that waits on a follower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,24 +24,24 @@ pub struct Source {
     follower: Follower,
     metrics: Arc<Metrics>,
     closing: CancellationToken,
-    /// When somebody who was told nothing is told that the stream is alive.
-    beat_at: Instant,
+    /// When the next heartbeat is due if nothing else is sent.
+    heartbeat_at: Instant,
     _following: Following,
 }
 
 /// What a reader has waited for.
 #[derive(Debug)]
-pub enum Heard {
+pub enum SourceEvent {
     /// What comes next in the log.
     Records(Vec<Record>),
     /// The moment that the reader named has come.
     Due,
     /// Nothing was told for a while.
-    Beat,
+    Heartbeat,
     /// The daemon is shutting down.
     Closing,
     /// The log cannot be read on; most often the session was removed.
-    Gone(Error),
+    Ended(Error),
 }
 
 impl Source {
@@ -51,33 +51,33 @@ impl Source {
         closing: CancellationToken,
         following: Following,
     ) -> Self {
-        Self { follower, metrics, closing, beat_at: Instant::now() + HEARTBEAT, _following: following }
+        Self { follower, metrics, closing, heartbeat_at: Instant::now() + HEARTBEAT, _following: following }
     }
 
-    /// The reader was told something: silence is counted from here. What is of no concern to a reader does not put its heartbeat off.
-    pub fn told(&mut self) {
-        self.beat_at = Instant::now() + HEARTBEAT;
+    /// Something was sent to the reader; the heartbeat is counted from here. Records that the reader does not get do not delay its heartbeat.
+    pub fn reset_heartbeat(&mut self) {
+        self.heartbeat_at = Instant::now() + HEARTBEAT;
     }
 
     /// Waits for the next records, or until `due`.
     ///
     /// Cancel-safe: records are handed over or still to come.
-    pub async fn next(&mut self, limit: usize, due: Option<Instant>) -> Heard {
+    pub async fn next(&mut self, limit: usize, due: Option<Instant>) -> SourceEvent {
         tokio::select! {
             biased;
-            () = self.closing.cancelled() => Heard::Closing,
-            () = until(due) => Heard::Due,
+            () = self.closing.cancelled() => SourceEvent::Closing,
+            () = until(due) => SourceEvent::Due,
             records = self.follower.next(limit) => match records {
                 Ok(records) => {
                     let behind = self.follower.head().0.saturating_sub(self.follower.cursor().0);
                     self.metrics.follower_lag.observe(f64::from(u32::try_from(behind).unwrap_or(u32::MAX)));
-                    Heard::Records(records)
+                    SourceEvent::Records(records)
                 }
-                Err(error) => Heard::Gone(error),
+                Err(error) => SourceEvent::Ended(error),
             },
-            () = sleep_until(self.beat_at) => {
-                self.told();
-                Heard::Beat
+            () = sleep_until(self.heartbeat_at) => {
+                self.reset_heartbeat();
+                SourceEvent::Heartbeat
             }
         }
     }

@@ -1,23 +1,23 @@
-//! One turn as a stream: what becomes of a message, until its turn ends or it is certain that none comes.
+//! One turn as a stream: follows a message until its turn ends or it is certain that none comes.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use turnloom_core::awaited::{Awaited, Loss};
+use turnloom_core::awaited::{Awaited, NoTurnReason};
 use turnloom_core::event::{Envelope, Event, Record};
 use turnloom_core::id::{MessageId, Seq, SessionId, TurnId};
 
-use super::{Frame, FrameStream, Heard, PAGE, Reader, Source};
+use super::{Frame, FrameStream, PAGE, Reader, Source, SourceEvent};
 use crate::log;
 
 /// How far behind a message its own facts are looked for.
-const LOOK: u64 = 256;
+const MESSAGE_SEARCH_EVENTS: u64 = 256;
 
 /// Why a turn is not told to its end.
 #[derive(Debug)]
 pub enum Unfinished {
     /// The message gets no turn.
-    Lost(Loss),
+    Lost(NoTurnReason),
     /// The daemon is shutting down.
     Closing,
     /// The session was removed, or its log cannot be read.
@@ -36,7 +36,7 @@ impl Reader {
             }
             ControlFlow::Continue(())
         };
-        self.0.log.scan(id, before, Seq(before.0.saturating_add(LOOK)), find).await?;
+        self.0.log.scan(id, before, Seq(before.0.saturating_add(MESSAGE_SEARCH_EVENTS)), find).await?;
         Ok(start)
     }
 }
@@ -97,15 +97,15 @@ impl FollowedTurn {
         }
         if !told.is_empty() {
             self.ready.push_back(Frame::Events(told));
-        } else if let Some(loss) = self.loss() {
+        } else if let Some(loss) = self.no_turn_reason() {
             self.end(Unfinished::Lost(loss));
         }
     }
 
     /// Why no turn comes, where that is certain: an append is published whole, so at the head nothing of it is missing.
-    fn loss(&self) -> Option<Loss> {
+    fn no_turn_reason(&self) -> Option<NoTurnReason> {
         let is_at_head = self.source.cursor() >= self.source.head();
-        self.awaited.loss().filter(|_| is_at_head && self.turn_id.is_none())
+        self.awaited.no_turn_reason().filter(|_| is_at_head && self.turn_id.is_none())
     }
 
     /// Says last why the turn is not told to its end.
@@ -117,7 +117,7 @@ impl FollowedTurn {
 
 impl FrameStream for FollowedTurn {
     async fn next(&mut self) -> Option<Frame> {
-        self.source.told();
+        self.source.reset_heartbeat();
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 return Some(frame);
@@ -126,11 +126,11 @@ impl FrameStream for FollowedTurn {
                 return None;
             }
             match self.source.next(PAGE, None).await {
-                Heard::Records(records) => self.take(records),
-                Heard::Beat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
-                Heard::Closing => self.end(Unfinished::Closing),
-                Heard::Gone(error) => self.end(Unfinished::Gone(error)),
-                Heard::Due => {}
+                SourceEvent::Records(records) => self.take(records),
+                SourceEvent::Heartbeat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
+                SourceEvent::Closing => self.end(Unfinished::Closing),
+                SourceEvent::Ended(error) => self.end(Unfinished::Gone(error)),
+                SourceEvent::Due => {}
             }
         }
     }

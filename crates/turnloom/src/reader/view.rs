@@ -1,9 +1,9 @@
 //! Views that are being looked at: one fold per session, shared by everybody who looks, brought forward by whoever comes first. What a view is stands in
 //! `turnloom_core::view`; here is only who holds one and for how long. A connection that follows one is in `live`; what is kept beside the log, so that
-//! nobody has to fold a long one from its beginning, is in `stored`, and who sees to that in `keeper`.
+//! nobody has to fold a long one from its beginning, is in `stored`, and who sees to that in `saver`.
 
-mod keeper;
 mod live;
+mod saver;
 mod stored;
 
 use std::collections::{HashMap, VecDeque};
@@ -17,14 +17,14 @@ use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::projection::{Muted as _, Projection as _};
 use turnloom_core::view::{Fold, Op, Ops, Part, Window};
 
-pub use self::keeper::keep_views;
 pub use self::live::LiveView;
-use self::stored::Kept;
+pub use self::saver::save_views;
+use self::stored::StoredView;
 pub use self::stored::VIEW;
 use crate::log::{self, Log};
 use crate::sync::Locked;
 
-/// Changes kept for whoever falls behind or comes back. Who is further behind gets a snapshot.
+/// How many changes are kept for readers that fall behind or reconnect. A reader that is further behind gets a snapshot.
 const KEPT_STEPS: usize = 8_192;
 
 /// When a whole log is folded, only the changes of its last events are kept: hardly anybody stood further back, and they cost as much as the view.
@@ -36,7 +36,7 @@ const KEPT_VIEWS: usize = 8;
 /// From this size on a snapshot that somebody else is still being sent is good enough, with the changes since: large ones are not made for each.
 const LARGE_SNAPSHOT: usize = 256 * 1024;
 
-/// Windows of one view of which large snapshots are made at once. Whoever wants yet another gets the one that is most like it.
+/// How many windows of one view may have large snapshots at once. A reader of another window gets the most similar one.
 const LARGE_WINDOWS: usize = 4;
 
 /// All views. Cloning shares them.
@@ -64,7 +64,7 @@ pub struct SharedView {
 struct State {
     fold: Fold,
     /// What is kept beside the log, as far as is known here.
-    kept: Kept,
+    kept: StoredView,
     /// The latest changes, one entry per event.
     steps: VecDeque<(Seq, Vec<Op>)>,
     /// The newest snapshot of each window, as long as anybody is being sent it.
@@ -152,21 +152,21 @@ impl SharedView {
         // Never closed, so there is always a turn.
         let _turn = self.reading.acquire().await;
         self.begin(head).await;
-        let unheard = Seq(head.0.saturating_sub(KEPT_FROM_LOG));
+        let skip_until = Seq(head.0.saturating_sub(KEPT_FROM_LOG));
         // It ends before where the log has lost its end.
-        while self.state().fold.seq() < head && self.read_on(head, unheard).await? {}
+        while self.state().fold.seq() < head && self.read_on(head, skip_until).await? {}
         self.check(head).await;
         Ok(())
     }
 
     /// Folds what the log has up to a position, or until something that is only stored is needed for that. Says whether there was anything.
-    async fn read_on(&self, head: Seq, unheard: Seq) -> Result<bool, log::Error> {
+    async fn read_on(&self, head: Seq, skip_until: Seq) -> Result<bool, log::Error> {
         let mut pages = self.log.pages(&self.id, self.state().fold.seq(), head);
         let mut page = pages.next().await?;
         let any = page.is_some();
         while let Some(records) = page {
             // The next page is read while this one is folded.
-            let (next, folded) = tokio::join!(pages.next(), async { self.fold(&records, unheard) });
+            let (next, folded) = tokio::join!(pages.next(), async { self.fold(&records, skip_until) });
             if let Err(part) = folded {
                 self.restore(part).await;
                 break;
@@ -185,8 +185,8 @@ impl SharedView {
         }
     }
 
-    /// Folds what is new of these records, which follow what is known; what changes up to `unheard` is not kept. Stops where a part is needed.
-    fn fold(&self, records: &[Record], unheard: Seq) -> Result<(), Part> {
+    /// Folds what is new of these records, which follow what is known; what changes up to `skip_until` is not kept. Stops where a part is needed.
+    fn fold(&self, records: &[Record], skip_until: Seq) -> Result<(), Part> {
         let mut state = self.state();
         for record in records {
             let next = state.fold.seq().next();
@@ -206,7 +206,7 @@ impl SharedView {
             if let Some(part) = state.fold.missing_for(&envelope) {
                 return Err(part);
             }
-            if record.seq <= unheard {
+            if record.seq <= skip_until {
                 // Steps must not have a gap.
                 state.steps.clear();
                 state.fold.apply(&envelope, &mut Ops::muted());

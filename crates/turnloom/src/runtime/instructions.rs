@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::plain;
+use crate::regular_file;
 
 /// How much of a project's instructions is read, as Codex itself does.
 const MAX_BYTES: usize = 32 * 1024;
@@ -17,7 +17,7 @@ pub(super) fn of_project(project: &Path, down_to: &Path, names: &[&str]) -> Vec<
     let read = |folder: &Path| {
         let file = names.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
         let mut bytes = Vec::new();
-        plain::open(&file).ok()?.take(left as u64).read_to_end(&mut bytes).ok()?;
+        regular_file::open(&file).ok()?.take(left as u64).read_to_end(&mut bytes).ok()?;
         left -= bytes.len();
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         (!text.is_empty()).then(|| (folder.to_owned(), text))

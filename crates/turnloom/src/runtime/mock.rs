@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, BufWriter};
-use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, Next, SETTINGS};
+use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, NextAction, SETTINGS};
 use turnloom_core::runtime::{Capabilities, Opening, Setting};
 
-use super::{AgentInfo, Asking, LaunchContext, Running, Runtime, Starting, listed_params, start_failure};
+use super::{AgentInfo, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, listed_params, start_failure};
 use crate::process::{Agent, Launch};
 
 /// It starts in a few milliseconds, so there is no reason to keep it.
@@ -27,14 +27,14 @@ impl Runtime for Mock {
         "mock"
     }
 
-    fn info<'a>(&'a self, _context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, _context: &'a LaunchContext) -> RuntimeFuture<'a, AgentInfo> {
         let info = AgentInfo {
             id: self.id().to_owned(),
             name: "Mock agent".to_owned(),
             installed: true,
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             capabilities: self.capabilities(),
-            modes: self.modes(),
+            modes: Vec::new(),
             settings: self.settings(),
             params: listed_params(self),
             commands: None,
@@ -60,7 +60,7 @@ impl Runtime for Mock {
         IDLE_MS
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a> {
         Box::pin(async move {
             let in_process = opening.params.get("in_process").and_then(serde_json::Value::as_bool) == Some(true);
             let agent = if in_process {
@@ -104,28 +104,28 @@ pub async fn play(input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin
     let mut listening = true;
     loop {
         // What was said meanwhile comes first: an interrupt must not wait for a burst to end.
-        let nap = match agent.next_move() {
-            Next::Write(bytes) => {
+        let nap = match agent.next_action() {
+            NextAction::Write(bytes) => {
                 if output.write_all(&bytes).await.is_err() {
                     return 0; // nobody listens any more
                 }
                 Some(0)
             }
-            Next::Sleep { ms } => Some(ms),
-            Next::Listen => None,
-            Next::GoDeaf => {
+            NextAction::Sleep { ms } => Some(ms),
+            NextAction::Listen => None,
+            NextAction::IgnoreSignals => {
                 if world == World::Process {
                     ignore_sigterm();
                 }
                 None
             }
-            Next::LeaveChild => {
+            NextAction::LeaveChild => {
                 if world == World::Process {
                     leave_child();
                 }
                 Some(0)
             }
-            Next::Exit { code } => {
+            NextAction::Exit { code } => {
                 drop(output.flush().await);
                 return code;
             }
@@ -136,10 +136,10 @@ pub async fn play(input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin
         tokio::select! {
             biased;
             line = lines.next_segment(), if listening => if let Ok(Some(line)) = line {
-                agent.hear(&line);
+                agent.receive(&line);
             } else {
                 listening = false;
-                agent.hang_up();
+                agent.input_closed();
             },
             () = sleep(nap), if nap.is_some() => {}
             else => std::future::pending().await,

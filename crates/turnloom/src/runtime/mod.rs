@@ -37,8 +37,8 @@ impl std::fmt::Debug for Running {
     }
 }
 
-pub type Asking<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-pub type Starting<'a> = Asking<'a, Result<Running, StartFailure>>;
+pub type RuntimeFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type StartFuture<'a> = RuntimeFuture<'a, Result<Running, StartFailure>>;
 
 /// What agents are started with.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct LaunchContext {
 pub trait Runtime: Send + Sync + std::fmt::Debug {
     fn id(&self) -> &'static str;
 
-    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo>;
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> RuntimeFuture<'a, AgentInfo>;
 
     fn capabilities(&self) -> Capabilities;
 
@@ -91,19 +91,23 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     /// How long an agent without work is kept.
     fn idle_ms(&self) -> i64;
 
-    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a>;
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a>;
 
     /// The conversations the agent has stored for a directory, newest first.
     fn conversations<'a>(
         &'a self,
         _cwd: &'a Path,
         _context: &'a LaunchContext,
-    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+    ) -> RuntimeFuture<'a, Result<Vec<Conversation>, AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
 
     /// What was said in one of them.
-    fn history<'a>(&'a self, _id: &'a str, _context: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(
+        &'a self,
+        _id: &'a str,
+        _context: &'a LaunchContext,
+    ) -> RuntimeFuture<'a, Result<History, AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
 
@@ -119,7 +123,7 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
         _params: &'a serde_json::Value,
         _update: &'a MirrorUpdate,
         _context: &'a LaunchContext,
-    ) -> Asking<'a, Result<(), AdoptError>> {
+    ) -> RuntimeFuture<'a, Result<(), AdoptError>> {
         Box::pin(async { Err(AdoptError::Unsupported) })
     }
 }
@@ -171,9 +175,9 @@ pub struct AgentInfo {
     pub version: Option<String>,
     pub capabilities: Capabilities,
     /// The modes that a session may have; any word, if they are not listed.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
-    pub modes: &'static [&'static str],
+    pub modes: Vec<String>,
     /// What may be changed while a session lives, besides its model and mode.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Option<Vec<Setting>>")]

@@ -44,7 +44,7 @@ impl Default for ProgramConfig {
 }
 
 /// What every program may know of the daemon's surroundings; nothing else of them is passed on.
-const PASSED_ON: &[&str] = &[
+const INHERITED_ENV: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -84,7 +84,7 @@ impl Environment {
     /// What the daemon passes on: the usual, and what this runtime and its settings name. A name that ends in `*` stands for all that begin so.
     pub fn of_daemon(own: &[&str], config: &ProgramConfig) -> Self {
         let wanted: Vec<&str> =
-            PASSED_ON.iter().chain(own).copied().chain(config.pass_env.iter().map(String::as_str)).collect();
+            INHERITED_ENV.iter().chain(own).copied().chain(config.pass_env.iter().map(String::as_str)).collect();
         let is_wanted = |name: &str| {
             wanted.iter().any(|wanted| match wanted.strip_suffix('*') {
                 Some(beginning) => name.starts_with(beginning),
@@ -100,6 +100,10 @@ impl Environment {
 
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.0.insert(name.to_owned(), value.into());
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
     }
 
     pub fn extend(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
@@ -196,7 +200,7 @@ async fn ask_version(program: &Path, environment: Environment, context: &LaunchC
 
 /// What must be known of a program to say what is wrong with it.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct RequiredProgram {
     pub name: &'static str,
     pub oldest: (u32, u32, u32),
     /// How to get it.
@@ -205,7 +209,7 @@ pub struct Wanted {
     pub update: &'static str,
 }
 
-impl Wanted {
+impl RequiredProgram {
     /// The program and its version, if it is one that can be driven.
     pub async fn check(
         &self,
@@ -215,7 +219,7 @@ impl Wanted {
         environment: &Environment,
         context: &LaunchContext,
     ) -> Result<(PathBuf, String), StartFailure> {
-        let Wanted { name, oldest, install, update } = *self;
+        let RequiredProgram { name, oldest, install, update } = *self;
         let failure = |message: String, code: &str, fix: &str| StartFailure {
             message,
             code: code.to_owned(),

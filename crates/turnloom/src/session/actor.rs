@@ -1,25 +1,28 @@
-//! The one task that owns a session: it alone appends to its log and alone speaks with its agent. It decides nothing; it moves inputs into the
-//! machine, facts into the log, and effects into the world, in that order.
+//! The one task that owns a session: only it appends to the session's log and speaks with the agent. It decides nothing. It passes inputs to the
+//! machine, appends the facts to the log, then carries out the effects, in that order.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use turnloom_core::event::{Envelope, Event, Part};
 use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::policy::{self, Call, Judgement, Mode, World as _};
 use turnloom_core::runtime::{self, Opening, Order, Protocol};
 use turnloom_core::session::{Effect, Input, Machine, Output, ReplyTo};
 use turnloom_core::time::Timestamp;
 
 use super::clock::Clock;
 use super::state::Saved;
-use super::{Answer, Error, Request, Sessions, kept};
+use super::{Answer, Error, Request, Sessions, output_files};
 use crate::log::{Append, BlobRange, Durability, Epoch, Log, SessionRow, Tail};
+use crate::policy::ThisMachine;
 use crate::process::{self, Line};
 use crate::roles;
+use crate::runtime::program::default_directory;
 use crate::runtime::{Running, describe};
 
-/// Wishes handled before the next append. They share its sync; more would make the first of them wait.
-const WISHES_PER_APPEND: usize = 32;
+/// How many commands are handled before the next append. They share its sync; more would make the first of them wait.
+const COMMANDS_PER_APPEND: usize = 32;
 
 pub(super) struct Actor {
     sessions: Sessions,
@@ -38,7 +41,7 @@ impl Actor {
         let failure = match Session::load(sessions.clone(), row).await {
             Ok(mut session) => {
                 let failure = session.serve(&mut requests).await.err();
-                // Whoever wakes the session next must find its old agent gone.
+                // The next actor of this session must find the old agent gone.
                 if let Some(agent) = session.agent.take() {
                     agent.process.handle.kill();
                     agent.process.handle.wait().await;
@@ -54,8 +57,8 @@ impl Actor {
             sessions.note_damage(error);
             tracing::error!(session = %id, %error, "the session cannot go on");
         }
-        // Off the list first: whoever knocks from here on wakes a new actor. Who knocked before is sent there.
-        sessions.left(&id);
+        // Remove the actor from the list first: later commands wake a new actor. Commands that are already queued are sent there below.
+        sessions.actor_exited(&id);
         requests.close();
         while let Some(Request { command, answer }) = requests.recv().await {
             let answered = match &failure {
@@ -76,7 +79,7 @@ struct Session {
     epoch: Epoch,
     /// What is kept of the machine's state.
     saved: Saved,
-    /// Keeps recent events in memory for whoever follows.
+    /// Keeps recent events in memory for followers.
     _tail: Tail,
     agent: Option<RunningAgent>,
     waiting: std::collections::HashMap<ReplyTo, oneshot::Sender<Answer>>,
@@ -93,9 +96,9 @@ struct RunningAgent {
 }
 
 /// What woke the session.
-enum Woken {
+enum WakeReason {
     Command(Request),
-    Nobody,
+    AllSendersGone,
     Lines(usize),
     Written(Result<(), process::Error>),
     Exited(process::Exit),
@@ -136,49 +139,49 @@ impl Session {
         let linger = Duration::from_secs(self.sessions.0.config.linger_seconds.into());
         let mut lines = Vec::new();
         loop {
-            let leaving = self.machine.can_leave() && self.agent.is_none();
+            let leaving = self.machine.can_unload() && self.agent.is_none();
             if leaving && (self.machine.is_shutting_down() || self.machine.state().is_archived()) && requests.is_empty()
             {
                 return Ok(());
             }
             let left = self.time_left();
-            let woken = tokio::select! {
+            let reason = tokio::select! {
                 biased;
-                () = shutdown.cancelled(), if !self.machine.is_shutting_down() => Woken::Shutdown,
-                request = requests.recv() => request.map_or(Woken::Nobody, Woken::Command),
-                woken = listen(&mut self.agent, &mut lines) => woken,
-                () = sleep(left) => Woken::Deadline,
-                () = tokio::time::sleep(linger), if leaving => Woken::Idle,
+                () = shutdown.cancelled(), if !self.machine.is_shutting_down() => WakeReason::Shutdown,
+                request = requests.recv() => request.map_or(WakeReason::AllSendersGone, WakeReason::Command),
+                reason = listen(&mut self.agent, &mut lines) => reason,
+                () = sleep(left) => WakeReason::Deadline,
+                () = tokio::time::sleep(linger), if leaving => WakeReason::Idle,
             };
             let at = self.now();
             let mut out = Output::default();
-            match woken {
-                Woken::Command(request) => self.commands(request, requests, at, &mut out),
-                Woken::Lines(0) => {
+            match reason {
+                WakeReason::Command(request) => self.commands(request, requests, at, &mut out),
+                WakeReason::Lines(0) => {
                     if let Some(agent) = &mut self.agent {
                         agent.silent = true;
                     }
                 }
-                Woken::Lines(_) => {
-                    self.sessions.0.taps.heard(&self.id, &lines);
-                    self.hear(lines.drain(..), at, &mut out).await;
+                WakeReason::Lines(_) => {
+                    self.sessions.0.taps.agent_wrote(&self.id, &lines);
+                    self.receive_lines(lines.drain(..), at, &mut out).await;
                 }
-                Woken::Written(Ok(())) => {}
-                // Its exit says why, and it is on its way.
-                Woken::Written(Err(error)) => {
+                WakeReason::Written(Ok(())) => {}
+                // The agent is exiting; its exit says why.
+                WakeReason::Written(Err(error)) => {
                     tracing::debug!(session = %self.id, %error, "the agent's input is broken");
                     if let Some(agent) = &mut self.agent {
                         agent.process.input.close();
                     }
                 }
-                Woken::Exited(exit) => {
+                WakeReason::Exited(exit) => {
                     self.agent = None;
                     let description = describe(&exit);
                     self.machine.handle(Input::Exited { exit_code: exit.code, description }, at, &mut out);
                 }
-                Woken::Deadline => self.machine.handle(Input::Tick, at, &mut out),
-                Woken::Shutdown => self.machine.handle(Input::Shutdown, at, &mut out),
-                Woken::Idle | Woken::Nobody => return Ok(()),
+                WakeReason::Deadline => self.machine.handle(Input::Tick, at, &mut out),
+                WakeReason::Shutdown => self.machine.handle(Input::Shutdown, at, &mut out),
+                WakeReason::Idle | WakeReason::AllSendersGone => return Ok(()),
             }
             self.carry_out(out).await?;
         }
@@ -186,7 +189,7 @@ impl Session {
 
     /// What the wall clock says. If it was set, deadlines stay as far away as they were.
     fn now(&mut self) -> Timestamp {
-        let (at, set_by) = self.clock.look();
+        let (at, set_by) = self.clock.read();
         self.machine.clock_was_set(set_by);
         at
     }
@@ -200,7 +203,7 @@ impl Session {
 
     /// Takes what waits, up to a bound: all of it shares one append.
     fn commands(&mut self, first: Request, requests: &mut mpsc::Receiver<Request>, at: Timestamp, out: &mut Output) {
-        let more = std::iter::from_fn(|| requests.try_recv().ok()).take(WISHES_PER_APPEND);
+        let more = std::iter::from_fn(|| requests.try_recv().ok()).take(COMMANDS_PER_APPEND);
         for Request { command, answer } in std::iter::once(first).chain(more) {
             let reply_to = self.next_reply;
             self.next_reply += 1;
@@ -209,36 +212,67 @@ impl Session {
         }
     }
 
-    async fn hear(&mut self, lines: impl Iterator<Item = Line>, at: Timestamp, out: &mut Output) {
+    async fn receive_lines(&mut self, lines: impl Iterator<Item = Line>, at: Timestamp, out: &mut Output) {
         let Some(agent) = &mut self.agent else { return };
-        let mut said = runtime::Output::default();
+        let mut protocol_output = runtime::Output::default();
         for line in lines {
             let line = match &line {
                 Line::Text(text) => runtime::Line::Text(text),
                 Line::TooLong { size, sha256, head } => runtime::Line::TooLong { size: *size, sha256, head },
             };
-            agent.protocol.line(line, &mut said);
+            agent.protocol.line(line, &mut protocol_output);
         }
-        self.pass_on(said, at, out).await;
+        self.apply_protocol_output(protocol_output, at, out).await;
     }
 
     /// Moves what a protocol wants: bytes to the agent, reports to the machine.
-    async fn pass_on(&mut self, said: runtime::Output, at: Timestamp, out: &mut Output) {
-        if let Some(agent) = self.agent.as_mut().filter(|_| !said.bytes.is_empty()) {
-            match agent.process.input.queue(&said.bytes) {
-                Ok(()) => self.sessions.0.taps.wrote(&self.id, &said.bytes),
+    async fn apply_protocol_output(&mut self, protocol_output: runtime::Output, at: Timestamp, out: &mut Output) {
+        if let Some(agent) = self.agent.as_mut().filter(|_| !protocol_output.bytes.is_empty()) {
+            match agent.process.input.queue(&protocol_output.bytes) {
+                Ok(()) => self.sessions.0.taps.session_wrote(&self.id, &protocol_output.bytes),
                 Err(error) => {
                     tracing::warn!(session = %self.id, %error, "an agent could not be told something");
                     agent.process.handle.kill();
                 }
             }
         }
-        // Whoever wants to stop the agent waits for all of these.
-        let deadline = tokio::time::Instant::now() + kept::PATIENCE;
-        for report in said.reports {
-            let report = kept::whole(report, self.sessions.0.context.max_line_bytes, deadline).await;
-            self.machine.handle(Input::Report(report), at, out);
+        // A stop request waits until all of these are read, so they share one deadline.
+        let deadline = tokio::time::Instant::now() + output_files::READ_TIMEOUT;
+        for report in protocol_output.reports {
+            let report =
+                output_files::with_whole_output(report, self.sessions.0.context.max_line_bytes, deadline).await;
+            let input = match self.judge(&report) {
+                Some(judgement) => Input::Judged { report, judgement },
+                None => Input::Report(report),
+            };
+            self.machine.handle(input, at, out);
         }
+    }
+
+    /// What the rules say about a call that the agent wants to make, if it wants to make one.
+    fn judge(&self, report: &runtime::Report) -> Option<Judgement> {
+        let call = self.machine.to_judge(report)?;
+        let workspace =
+            self.machine.workspace().map_or_else(|| default_directory().display().to_string(), str::to_owned);
+        let workspace = ThisMachine.resolve(&workspace).unwrap_or(workspace);
+        let rules = self.sessions.0.rules.of(&workspace);
+        let mode = self.machine.mode().unwrap_or_default();
+        let runtime = self.sessions.runtime(self.machine.runtime()).ok()?;
+        // A mode with rules that have been taken away still asks; it must not become one of the agent's own.
+        let is_agents = mode.is_empty() || runtime.modes().is_empty() || runtime.modes().contains(&mode);
+        let is_ruled = runtime.capabilities().gate && (rules.has_mode(mode) || !is_agents);
+        let call = Call {
+            tool: call.tool,
+            input: call.input,
+            runtime: self.machine.runtime(),
+            mode: if is_ruled { Mode::Rules(mode) } else { Mode::Agent(mode) },
+            directory: call.directory.unwrap_or(&workspace),
+            workspace: &workspace,
+            caller: call.caller,
+            origin: call.origin,
+            session: self.id.as_str(),
+        };
+        Some(policy::judge(&rules, &call, &ThisMachine))
     }
 
     /// Makes facts durable, then does what follows from them. What follows may lead to more facts.
@@ -277,12 +311,12 @@ impl Session {
             durability,
         };
         if came_to_rest {
-            // Before anybody can see the end of the turn: whoever begins to listen after it means the next one.
+            // Before the end of the turn becomes visible: a tap that is opened after it is meant for the next turn.
             self.sessions.0.taps.idle(&self.id);
         }
         let head = self.sessions.log().append(append).await?;
         self.save_when_due(head);
-        self.sessions.0.slash_commands.heard(self.machine.runtime(), &out.facts);
+        self.sessions.0.slash_commands.remember(self.machine.runtime(), &out.facts);
         Ok(())
     }
 
@@ -332,12 +366,19 @@ impl Session {
             Effect::Start(opening) => self.start(opening, after).await,
             Effect::Order(order) => {
                 let order = with_content(self.sessions.log(), order).await?;
-                let mut said = runtime::Output::default();
+                let mut protocol_output = runtime::Output::default();
                 if let Some(agent) = &mut self.agent {
-                    agent.protocol.order(&order, &mut said);
+                    agent.protocol.order(&order, &mut protocol_output);
                 }
                 let at = self.now();
-                self.pass_on(said, at, after).await;
+                self.apply_protocol_output(protocol_output, at, after).await;
+            }
+            Effect::StoreRule { rule, scope: _, by, at } => {
+                let note = format!("{by}, {at}, in session {}", self.id);
+                if let Err(error) = self.sessions.0.rules.always().add(&rule, &note) {
+                    // The answer stands for this once, and the next equal call asks again.
+                    tracing::error!(session = %self.id, %error, "a rule could not be kept");
+                }
             }
             Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
             Effect::Kill => self.agent.iter().for_each(|agent| agent.process.handle.kill()),
@@ -357,7 +398,7 @@ impl Session {
     async fn start(&mut self, opening: Opening, after: &mut Output) {
         let sessions = self.sessions.clone();
         self.prepare_workspace(&opening);
-        sessions.mirrored(&self.id).await;
+        sessions.wait_for_mirror(&self.id).await;
         let started = match sessions.runtime(self.machine.runtime()) {
             Ok(runtime) => runtime.start(&opening, &sessions.0.context).await,
             Err(error) => {
@@ -366,11 +407,11 @@ impl Session {
         };
         match started {
             Ok(Running { agent, mut protocol, held }) => {
-                let mut said = runtime::Output::default();
-                protocol.open(&opening, &mut said);
+                let mut protocol_output = runtime::Output::default();
+                protocol.open(&opening, &mut protocol_output);
                 self.agent = Some(RunningAgent { process: agent, protocol, silent: false, _held: held });
                 let at = self.now();
-                self.pass_on(said, at, after).await;
+                self.apply_protocol_output(protocol_output, at, after).await;
             }
             Err(failure) => {
                 let at = self.now();
@@ -381,13 +422,13 @@ impl Session {
 }
 
 /// Whatever comes from the agent, and the flushing of what goes to it. Without an agent, nothing ever does.
-async fn listen(agent: &mut Option<RunningAgent>, lines: &mut Vec<Line>) -> Woken {
+async fn listen(agent: &mut Option<RunningAgent>, lines: &mut Vec<Line>) -> WakeReason {
     let Some(RunningAgent { process, silent, .. }) = agent else { return std::future::pending().await };
     let waiting = process.input.is_waiting();
     tokio::select! {
-        count = process.output.next_batch(lines), if !*silent => Woken::Lines(count),
-        written = process.input.flush(), if waiting => Woken::Written(written),
-        exit = process.handle.wait(), if *silent => Woken::Exited(exit),
+        count = process.output.next_batch(lines), if !*silent => WakeReason::Lines(count),
+        written = process.input.flush(), if waiting => WakeReason::Written(written),
+        exit = process.handle.wait(), if *silent => WakeReason::Exited(exit),
     }
 }
 
@@ -398,6 +439,7 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         Order::Steer { message, .. } => vec![message],
         Order::Interrupt
         | Order::Answer { .. }
+        | Order::Verdict { .. }
         | Order::SetModel { .. }
         | Order::SetMode { .. }
         | Order::Compact { .. }

@@ -39,7 +39,7 @@ impl Sessions {
         let NewSession { id, runtime, params: given } = new;
         self.check_params(&runtime, &given)?;
         // The conversation may have changed or gone since; a retry is answered all the same.
-        if let Some(row) = self.made_before(id.as_ref()).await? {
+        if let Some(row) = self.existing_session(id.as_ref()).await? {
             return is_same(&row, &runtime, &given, conversation)
                 .then(|| (row.clone(), Created::Exists(Box::new(row.clone()))))
                 .ok_or(Error::Conflict(row.id));
@@ -64,7 +64,7 @@ impl Sessions {
         Ok((self.row(&id).await?, created))
     }
 
-    async fn made_before(&self, id: Option<&SessionId>) -> Result<Option<SessionRow>, Error> {
+    async fn existing_session(&self, id: Option<&SessionId>) -> Result<Option<SessionRow>, Error> {
         match id {
             Some(id) => Ok(self.log().session(id).await?),
             None => Ok(None),

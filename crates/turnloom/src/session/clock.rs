@@ -21,7 +21,7 @@ impl Clock {
     }
 
     /// The time, and by how many milliseconds the wall clock was set since the last look.
-    pub(super) fn look(&mut self) -> (Timestamp, i64) {
+    pub(super) fn read(&mut self) -> (Timestamp, i64) {
         let wall = now();
         (wall, self.compare(wall, self.started.elapsed()))
     }

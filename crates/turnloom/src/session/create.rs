@@ -17,8 +17,20 @@ use crate::log::{self, Created, SessionQuery, SessionRow};
 use crate::runtime::{Runtime, SHARED_PARAMS};
 
 /// What every runtime understands at creation.
-const COMMON_PARAMS: &[&str] =
-    &["cwd", "system_prompt", "model", "mode", "permission_mode", "env", "mcp_servers", "title", client_tools::GIVEN];
+const COMMON_PARAMS: &[&str] = &[
+    "cwd",
+    "system_prompt",
+    "model",
+    "mode",
+    "permission_mode",
+    "env",
+    "mcp_servers",
+    "title",
+    client_tools::SESSION_TOOLS,
+];
+
+/// What agents call the mode in which they ask nobody.
+const BYPASS: &str = "bypassPermissions";
 
 /// Forks of one title that are told apart; of more, some may be called the same.
 const MAX_FORK_TITLES: usize = 500;
@@ -184,10 +196,10 @@ impl Sessions {
         }
         let row = self.row(id).await?;
         let runtime = self.runtime(&row.runtime)?;
-        mode.map_or(Ok(()), |mode| check_mode(runtime, "mode", mode, &row.params))?;
+        mode.map_or(Ok(()), |mode| self.check_mode(runtime, "mode", mode, &row.params))?;
         let known = runtime.settings();
         // Of the tools the session itself says what it thinks.
-        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::GIVEN) {
+        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::SESSION_TOOLS) {
             let Some(setting) = known.iter().find(|setting| setting.name == name) else {
                 let known: Vec<&str> = known.iter().map(|setting| setting.name).collect();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
@@ -217,7 +229,9 @@ impl Sessions {
         }
         for name in ["mode", "permission_mode"] {
             if let Some(mode) = params.get(name).and_then(Value::as_str) {
-                check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
+                // Rules have no part in a permission mode: there, to bypass is to skip the agent's own asks.
+                let mode = if name == "permission_mode" && mode == "bypass" { BYPASS } else { mode };
+                self.check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
             }
         }
         for setting in found.params().iter().chain(SHARED_PARAMS.iter().filter(|param| param.takes == Takes::Object)) {
@@ -229,12 +243,12 @@ impl Sessions {
         if let Some((name, value)) = variables.find(|(_, value)| !value.is_string()) {
             return Err(Error::Invalid(format!("`params.env.{name}` must be a text; {value} is not")));
         }
-        if let Some(tools) = params.get(client_tools::GIVEN) {
+        if let Some(tools) = params.get(client_tools::SESSION_TOOLS) {
             if !self.runtime(runtime)?.capabilities().client_tools {
                 return Err(Refusal::Unsupported { what: "call tools that clients run" }.into());
             }
             client_tools::read(tools)
-                .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::GIVEN)))?;
+                .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::SESSION_TOOLS)))?;
         }
         if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
             && !std::path::Path::new(cwd).is_dir()
@@ -243,21 +257,33 @@ impl Sessions {
         }
         Ok(())
     }
-}
 
-/// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
-pub(super) fn check_known_mode(runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
-    let known = runtime.modes();
-    if known.is_empty() || known.contains(&mode) {
-        return Ok(());
+    /// The modes that a session of a runtime may have: the agent's own, and those with rules where the rules hold. None, if it takes any word.
+    pub fn modes_of(&self, runtime: &dyn Runtime) -> Vec<String> {
+        let own = runtime.modes().iter().map(|mode| (*mode).to_owned());
+        if !runtime.capabilities().gate || runtime.modes().is_empty() {
+            return own.collect();
+        }
+        let rules = self.0.rules.of("/");
+        let with_rules: Vec<String> = rules.modes().map(str::to_owned).collect();
+        let own: Vec<String> = own.filter(|mode| !with_rules.contains(mode)).collect();
+        [with_rules, own].concat()
     }
-    Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
-}
 
-/// Nor must somebody believe in a mode that a session with these parameters cannot have.
-fn check_mode(runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
-    check_known_mode(runtime, name, mode)?;
-    runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
+    /// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
+    pub(super) fn check_known_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
+        let known = self.modes_of(runtime);
+        if known.is_empty() || known.iter().any(|known| known == mode) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
+    }
+
+    /// Nor must somebody believe in a mode that a session with these parameters cannot have.
+    fn check_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
+        self.check_known_mode(runtime, name, mode)?;
+        runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
+    }
 }
 
 /// The facts that a fork begins with, and what they make of it.
@@ -278,7 +304,7 @@ fn copy(
     };
     let state = fold_all(parent, &facts)?;
     // It may have grown since, but not shrunk.
-    reaches(&state, parent, head.max(state.head))?;
+    check_end(&state, parent, head.max(state.head))?;
     let fork_point = state.fork_point(at_turn).ok_or_else(|| {
         Error::Invalid("\"at_turn\" must name a turn of this session that has ended and was not rolled back".to_owned())
     })?;
@@ -295,7 +321,7 @@ pub(crate) fn fold(state: &mut State, id: &SessionId, records: &[Record]) -> Res
     for record in records {
         let expected = state.head.next();
         if record.seq != expected {
-            return Err(lost(id, expected));
+            return Err(missing_event(id, expected));
         }
         let envelope = record.decode().map_err(|error| unreadable(id, record, &error))?;
         if record.is_unreadable() {
@@ -311,17 +337,17 @@ pub(crate) fn fold(state: &mut State, id: &SessionId, records: &[Record]) -> Res
 }
 
 /// Makes sure that a log that was folded ends where it should.
-pub(super) fn reaches(state: &State, id: &SessionId, head: Seq) -> Result<(), Error> {
+pub(super) fn check_end(state: &State, id: &SessionId, head: Seq) -> Result<(), Error> {
     match state.head.cmp(&head) {
         Ordering::Equal => Ok(()),
-        Ordering::Less => Err(lost(id, state.head.next())),
+        Ordering::Less => Err(missing_event(id, state.head.next())),
         Ordering::Greater => {
             Err(Error::Damaged { id: id.clone(), why: format!("it should end with event {head}, and goes on") })
         }
     }
 }
 
-fn lost(id: &SessionId, seq: Seq) -> Error {
+fn missing_event(id: &SessionId, seq: Seq) -> Error {
     Error::Damaged { id: id.clone(), why: format!("event {seq} is missing") }
 }
 

@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 use turnloom_core::client_tools;
 use turnloom_core::event::{Envelope, readdress};
 use turnloom_core::id::SessionId;
-use turnloom_core::runtime::is_unguarded;
+use turnloom_core::runtime::skips_approvals;
 use turnloom_core::session::{IMPORTED, Output};
 
-use super::create::check_known_mode;
 use super::{Error, Sessions, now};
 use crate::archive::{self, Archive, Params};
 use crate::log::{Created, NewSession, SessionRow};
@@ -26,7 +25,7 @@ impl From<archive::Error> for Error {
 }
 
 impl Sessions {
-    /// Stores the session that is in a file, under another id if one is given. It is not woken; whoever talks to it does that.
+    /// Stores the session from a file, under another id if one is given. The session is not woken until somebody uses it.
     pub async fn import(&self, file: File, id: Option<SessionId>) -> Result<SessionRow, Error> {
         let _turn = self.0.copying.acquire().await;
         // A large file takes its time, and others must not wait for it.
@@ -61,10 +60,10 @@ impl Sessions {
         let runtime = self.runtime(&archive.header.runtime)?;
         let broken = |why: String| Error::BrokenFile(format!("{why}; export the session again"));
         for mode in archive.header.params.mode.iter().chain(&archive.state.summary().mode) {
-            check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
+            self.check_known_mode(runtime, "mode", mode).map_err(|error| broken(error.to_string()))?;
         }
         for (name, value) in archive.state.settings() {
-            let checked = if [client_tools::GIVEN, client_tools::OF_RUN].contains(&name.as_str()) {
+            let checked = if [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name.as_str()) {
                 client_tools::read(value).map(drop)
             } else {
                 let known = runtime.settings().iter().find(|setting| setting.name == name);
@@ -94,7 +93,7 @@ fn read(mut file: File, id: Option<SessionId>, is_wanted: &dyn Fn() -> bool) -> 
 
 fn params(params: Params, head: u64) -> Value {
     let Params { title, cwd, model, mode } = params;
-    let mode = mode.filter(|mode| !is_unguarded("mode", &mode.as_str().into()));
+    let mode = mode.filter(|mode| !skips_approvals("mode", &mode.as_str().into()));
     let given = [("title", title), ("cwd", cwd), ("model", model), ("mode", mode)];
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
     Value::Object(given.chain([(IMPORTED.to_owned(), Value::from(head))]).collect::<Map<_, _>>())

@@ -1,6 +1,6 @@
-//! What happens to a session also happens to the conversation that its agent has stored, where the agent has a list of its own: a new name, being put
-//! away, being taken out again. The session is the truth, so nobody waits for the agent to follow, except the agent itself when it is started
-//! again; whether it has followed is told in the daemon's log only.
+//! Mirrors changes of a session to the conversation that its agent has stored, where the agent has a list of its own: renamed, archived, unarchived.
+//! The session is authoritative, so nobody waits for the agent to follow, except a new agent process of the same session. Failures are only reported
+//! in the daemon's log.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
@@ -16,8 +16,8 @@ use super::{Error, Sessions};
 use crate::runtime::MirrorUpdate;
 use crate::sync::Locked;
 
-/// How long it is waited for an agent that is still working, and for one that is told.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for one update to reach the agent.
+const PUSH_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl MirrorUpdate {
     pub(super) fn of(command: &Command) -> Option<Self> {
@@ -39,7 +39,7 @@ pub(super) struct Mirrors(Locked<HashMap<SessionId, PendingUpdates>>);
 struct PendingUpdates {
     updates: VecDeque<MirrorUpdate>,
     more: Arc<Notify>,
-    told: CancellationToken,
+    all_pushed: CancellationToken,
 }
 
 impl Mirrors {
@@ -67,7 +67,7 @@ impl Mirrors {
         if next.is_none()
             && let Some(pending) = mirrors.remove(id)
         {
-            pending.told.cancel();
+            pending.all_pushed.cancel();
         }
         next
     }
@@ -86,10 +86,10 @@ impl Mirrors {
         }
     }
 
-    async fn told(&self, id: &SessionId) {
-        let told = self.lock().get(id).map(|pending| pending.told.clone());
-        if let Some(told) = told {
-            told.cancelled().await;
+    async fn all_pushed(&self, id: &SessionId) {
+        let all_pushed = self.lock().get(id).map(|pending| pending.all_pushed.clone());
+        if let Some(all_pushed) = all_pushed {
+            all_pushed.cancelled().await;
         }
     }
 }
@@ -102,7 +102,7 @@ impl Sessions {
         let (sessions, id) = (self.clone(), id.clone());
         self.0.tracker.spawn(async move {
             while let Some(update) = sessions.0.mirrors.next(&id) {
-                match tokio::time::timeout(PATIENCE, sessions.push_to_agent(&id, &update)).await {
+                match tokio::time::timeout(PUSH_TIMEOUT, sessions.push_to_agent(&id, &update)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => tracing::debug!(session = %id, ?update, %error, "the agent was not told"),
                     Err(_) => tracing::debug!(session = %id, ?update, "the agent was not told in time"),
@@ -112,8 +112,8 @@ impl Sessions {
     }
 
     /// Comes back when the agent knows, so that it finds the conversation where it should be.
-    pub(super) async fn mirrored(&self, id: &SessionId) {
-        drop(tokio::time::timeout(PATIENCE, self.0.mirrors.told(id)).await);
+    pub(super) async fn wait_for_mirror(&self, id: &SessionId) {
+        drop(tokio::time::timeout(PUSH_TIMEOUT, self.0.mirrors.all_pushed(id)).await);
     }
 
     async fn push_to_agent(&self, id: &SessionId, update: &MirrorUpdate) -> Result<(), Error> {

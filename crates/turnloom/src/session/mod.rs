@@ -1,13 +1,13 @@
-//! The sessions of this daemon: one actor for each that is awake, none for those that rest. Whoever wants something of a session asks here; whoever
-//! wants to read one asks the log.
+//! The sessions of this daemon. Each session that is awake has one actor; a session at rest has none. Commands to a session go through here; reading
+//! a session goes through the log.
 
 mod actor;
 mod adopt;
 mod clock;
 mod create;
 mod import;
-mod kept;
 mod mirror;
+mod output_files;
 mod slash_commands;
 mod state;
 mod wire;
@@ -32,20 +32,22 @@ pub use self::wire::{FellBehind, Until, Wire};
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
+use crate::policy::Rules;
 use crate::runtime::{LaunchContext, MirrorUpdate, Runtimes};
 use crate::sync::Locked;
 
-/// Wishes that may lie before one session. Whoever comes while there is no room waits outside, in order.
-const MAX_WAITING_WISHES: usize = 64;
+/// How many commands may wait in one session's queue. When it is full, callers wait for a free place, in order.
+const MAX_WAITING_COMMANDS: usize = 64;
 
-/// How long they wait there: a crowd that comes back after a cut is served, a session that does not get on says so.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a caller waits for a place in the queue: long enough for many clients that reconnect at once, short enough to report a session that is
+/// stuck.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of the daemon waits after agents should have ended: for what is being copied or read from a file, say.
-const SHUT_DOWN: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Sessions that go to rest before freed memory is given back, while others are awake.
-const DEPARTURES_PER_TIDYING: usize = 256;
+/// How many sessions go to rest before freed memory is returned to the system, while others are awake.
+const EXITS_PER_CLEANUP: usize = 256;
 
 /// Why something could not be done with a session.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -84,6 +86,7 @@ struct Inner {
     runtimes: Runtimes,
     context: LaunchContext,
     config: Config,
+    rules: Rules,
     metrics: Arc<Metrics>,
     awake: Locked<HashMap<SessionId, mpsc::Sender<Request>>>,
     /// Those that could not be loaded, and why.
@@ -93,8 +96,8 @@ struct Inner {
     slash_commands: slash_commands::SlashCommands,
     mirrors: mirror::Mirrors,
     taps: wire::Taps,
-    /// How many have gone to rest; see [`Sessions::left`].
-    departures: AtomicUsize,
+    /// How many have gone to rest; see [`Sessions::actor_exited`].
+    exits: AtomicUsize,
     tracker: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -116,12 +119,20 @@ enum Answer {
 }
 
 impl Sessions {
-    pub fn new(log: Log, runtimes: Runtimes, context: LaunchContext, config: Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        log: Log,
+        runtimes: Runtimes,
+        context: LaunchContext,
+        config: Config,
+        rules: Rules,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self(Arc::new(Inner {
             log,
             runtimes,
             context,
             config,
+            rules,
             metrics,
             awake: Locked::default(),
             damaged: Locked::default(),
@@ -129,7 +140,7 @@ impl Sessions {
             slash_commands: slash_commands::SlashCommands::default(),
             mirrors: mirror::Mirrors::default(),
             taps: wire::Taps::default(),
-            departures: AtomicUsize::new(0),
+            exits: AtomicUsize::new(0),
             tracker: TaskTracker::new(),
             shutdown: CancellationToken::new(),
         }))
@@ -145,6 +156,10 @@ impl Sessions {
 
     pub fn launch_context(&self) -> &LaunchContext {
         &self.0.context
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 
     pub fn awake(&self) -> usize {
@@ -169,23 +184,23 @@ impl Sessions {
     /// Carries out or refuses a command, waking the session if it rests. When this returns, the facts are durable.
     pub async fn execute(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
         let update = MirrorUpdate::of(&command.command);
-        let reply = self.grant(id, command).await?;
+        let reply = self.send_to_actor(id, command).await?;
         if let Some(update) = update {
             self.mirror(id, update);
         }
         Ok(reply)
     }
 
-    async fn grant(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
+    async fn send_to_actor(&self, id: &SessionId, command: ClientCommand) -> Result<Reply, Error> {
         let mut command = command;
         loop {
             let actor = self.wake(id).await?;
             let (answer, outcome) = oneshot::channel();
-            match actor.send_timeout(Request { command, answer }, PATIENCE).await {
+            match actor.send_timeout(Request { command, answer }, QUEUE_TIMEOUT).await {
                 Ok(()) => {}
                 Err(SendTimeoutError::Timeout(_)) => return Err(Error::Overloaded),
                 Err(SendTimeoutError::Closed(request)) => {
-                    // It left between our look and our knock.
+                    // The actor exited between lookup and send; retry.
                     command = request.command;
                     self.forget(id, &actor);
                     continue;
@@ -202,7 +217,7 @@ impl Sessions {
 
     /// Removes a session, its facts and its blobs, once it has come to rest.
     pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
-        match self.grant(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
+        match self.send_to_actor(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
             // What cannot be woken is at rest.
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) => return Err(error),
@@ -237,7 +252,7 @@ impl Sessions {
         self.0.tracker.close();
         let config = &self.0.config;
         let stopping = Duration::from_secs(u64::from(config.interrupt_seconds) + u64::from(config.terminate_seconds));
-        if tokio::time::timeout(stopping + SHUT_DOWN, self.0.tracker.wait()).await.is_err() {
+        if tokio::time::timeout(stopping + SHUTDOWN_TIMEOUT, self.0.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.0.tracker.len(), "the daemon ends in the middle of something");
         }
         self.0.context.closing.cancel();
@@ -258,7 +273,7 @@ impl Sessions {
         if let Some(actor) = awake.get(id) {
             return Ok(actor.clone());
         }
-        let (sender, requests) = mpsc::channel(MAX_WAITING_WISHES);
+        let (sender, requests) = mpsc::channel(MAX_WAITING_COMMANDS);
         awake.insert(id.clone(), sender.clone());
         let actor = actor::Actor::new(self.clone(), row, requests);
         self.0.tracker.spawn(actor.run());
@@ -298,15 +313,15 @@ impl Sessions {
     }
 
     /// Takes an actor that goes to rest off the list. After the last of them, and now and then before, its memory is given back.
-    fn left(&self, id: &SessionId) {
+    fn actor_exited(&self, id: &SessionId) {
         let none_awake = {
             let mut awake = self.lock();
             awake.remove(id);
             awake.is_empty()
         };
-        let departures = self.0.departures.fetch_add(1, Ordering::Relaxed) + 1;
-        if none_awake || departures.is_multiple_of(DEPARTURES_PER_TIDYING) {
-            self.0.tracker.spawn_blocking(crate::memory::give_back);
+        let exits = self.0.exits.fetch_add(1, Ordering::Relaxed) + 1;
+        if none_awake || exits.is_multiple_of(EXITS_PER_CLEANUP) {
+            self.0.tracker.spawn_blocking(crate::memory::release_free_memory);
         }
     }
 

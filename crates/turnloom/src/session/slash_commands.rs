@@ -1,5 +1,5 @@
-//! What each agent understood after a slash when it was last heard of, so that a session that has not begun can offer it. It is kept in memory; after
-//! a start it is looked up in the newest sessions.
+//! The slash commands that each runtime's agent last reported, so that a session that has not started yet can offer them. They are kept in memory;
+//! after a restart they are looked up in the newest sessions.
 
 use std::collections::HashMap;
 
@@ -27,14 +27,14 @@ impl SlashCommands {
     }
 
     /// Remembers what an agent has said of itself.
-    pub(super) fn heard(&self, runtime: &str, facts: &[Envelope]) {
-        if let Some(commands) = facts.iter().rev().find_map(|fact| told_in(&fact.event)) {
+    pub(super) fn remember(&self, runtime: &str, facts: &[Envelope]) {
+        if let Some(commands) = facts.iter().rev().find_map(|fact| commands_in(&fact.event)) {
             self.lock().insert(runtime.to_owned(), commands.to_vec());
         }
     }
 }
 
-fn told_in(event: &Event) -> Option<&[SlashCommand]> {
+fn commands_in(event: &Event) -> Option<&[SlashCommand]> {
     match event {
         Event::SessionReady(ready) => ready.commands.as_deref().filter(|commands| !commands.is_empty()),
         _ => None,
@@ -65,6 +65,6 @@ impl Sessions {
         let upto = Seq(after.0.saturating_add(EVENTS));
         let records = self.log().pages(&row.id, after, upto).next().await?.unwrap_or_default();
         let mut facts = records.iter().rev().filter_map(|record| record.decode().ok());
-        Ok(facts.find_map(|fact| told_in(&fact.event).map(<[_]>::to_vec)).unwrap_or_default())
+        Ok(facts.find_map(|fact| commands_in(&fact.event).map(<[_]>::to_vec)).unwrap_or_default())
     }
 }

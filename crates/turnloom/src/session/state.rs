@@ -4,7 +4,7 @@
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::session::State;
 
-use super::create::{fold, reaches};
+use super::create::{check_end, fold};
 use super::{Error, Sessions};
 use crate::log::{Log, Snapshot};
 
@@ -48,7 +48,7 @@ impl Sessions {
     pub(super) async fn load_state(&self, id: &SessionId, head: Seq) -> Result<(State, Saved), Error> {
         let (mut state, saved) = self.saved_state(id).await.unwrap_or_default();
         fold_to(self.log(), &mut state, id, head).await?;
-        reaches(&state, id, head)?;
+        check_end(&state, id, head)?;
         if cfg!(debug_assertions) && saved.seq > Seq::ZERO {
             let mut whole = State::default();
             let folded = fold_to(self.log(), &mut whole, id, head).await;

@@ -1,5 +1,5 @@
-//! What a session and its agent write to each other, for whoever records it. A tap stands beside the conversation: it is there before the agent
-//! is, it never makes a session wait, and it ends with an error rather than lose a line. What the lines mean is not known here.
+//! Taps that record what a session and its agent write to each other. A tap exists before the agent does, never makes a session wait, and ends with
+//! an error rather than lose a line. It does not know what the lines mean.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ pub enum Until {
 #[error("the listener fell behind, so the recording ends here")]
 pub struct FellBehind;
 
-/// All taps of a daemon. There are none almost always, and then they cost one look at a number.
+/// All taps of a daemon. Usually there are none; then the cost is one atomic read.
 #[derive(Debug, Default)]
 pub(super) struct Taps {
     open: AtomicUsize,
@@ -65,19 +65,19 @@ struct Shared {
 struct Entry<'a> {
     dir: Direction,
     at_ms: u64,
-    line: Said<'a>,
+    line: RecordedLine<'a>,
     /// The length of a line of which only the beginning is here.
     cut_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Said<'a> {
+enum RecordedLine<'a> {
     Json(&'a RawValue),
     Text(std::borrow::Cow<'a, str>),
 }
 
-impl<'a> Said<'a> {
+impl<'a> RecordedLine<'a> {
     /// A line is JSON if it is; one that is a JSON string is kept as the text it was written as, because strings stand for other lines.
     fn of(line: &'a [u8]) -> Self {
         let is_string = line.trim_ascii_start().first() == Some(&b'"');
@@ -90,8 +90,8 @@ impl<'a> Said<'a> {
 
 impl Taps {
     /// The agent said these lines.
-    pub(super) fn heard(&self, id: &SessionId, lines: &[Line]) {
-        self.offer(id, |at_ms, out| {
+    pub(super) fn agent_wrote(&self, id: &SessionId, lines: &[Line]) {
+        self.send_to_taps(id, |at_ms, out| {
             for line in lines {
                 match line {
                     Line::Text(line) => write(out, Direction::Out, at_ms, line, None),
@@ -102,8 +102,8 @@ impl Taps {
     }
 
     /// The session wrote these whole lines.
-    pub(super) fn wrote(&self, id: &SessionId, bytes: &[u8]) {
-        self.offer(id, |at_ms, out| {
+    pub(super) fn session_wrote(&self, id: &SessionId, bytes: &[u8]) {
+        self.send_to_taps(id, |at_ms, out| {
             for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 write(out, Direction::In, at_ms, line, None);
             }
@@ -115,7 +115,7 @@ impl Taps {
         self.change(id, |taps| taps.retain(|tap| tap.until != Until::Idle));
     }
 
-    fn offer(&self, id: &SessionId, write: impl Fn(u64, &mut Vec<u8>)) {
+    fn send_to_taps(&self, id: &SessionId, write: impl Fn(u64, &mut Vec<u8>)) {
         self.change(id, |taps| {
             taps.retain(|tap| {
                 let mut out = Vec::new();
@@ -174,7 +174,7 @@ impl Tap {
 }
 
 fn write(out: &mut Vec<u8>, dir: Direction, at_ms: u64, line: &[u8], cut_bytes: Option<u64>) {
-    let entry = Entry { dir, at_ms, line: Said::of(line), cut_bytes };
+    let entry = Entry { dir, at_ms, line: RecordedLine::of(line), cut_bytes };
     // Everything in it has string keys, and writing to a Vec cannot fail.
     drop(serde_json::to_writer(&mut *out, &entry));
     out.push(b'\n');
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn lines_are_kept_as_they_were() {
         let taps = Taps::default();
-        taps.wrote(&id(), b"nobody listens\n");
+        taps.session_wrote(&id(), b"nobody listens\n");
         let (_, mut receiver, _) = taps.open(&id(), Until::Left);
-        taps.wrote(&id(), b"{\"do\": 1}\n[1.50]\n");
+        taps.session_wrote(&id(), b"{\"do\": 1}\n[1.50]\n");
         let head = Bytes::from_static(b"{\"long");
-        taps.heard(
+        taps.agent_wrote(
             &id(),
             &[
                 Line::Text(Bytes::from_static(b"not { json")),
@@ -240,7 +240,7 @@ mod tests {
                 Line::TooLong { size: 99, sha256: String::new(), head },
             ],
         );
-        taps.wrote(&SessionId::trusted("another"), b"{}\n");
+        taps.session_wrote(&SessionId::trusted("another"), b"{}\n");
         let mut text = String::new();
         while let Ok(piece) = receiver.try_recv() {
             text.push_str(std::str::from_utf8(&piece).unwrap());
@@ -265,7 +265,7 @@ mod tests {
         let taps = Taps::default();
         let (_, mut slow, told) = taps.open(&id(), Until::Left);
         for _ in 0..=WAITING_PIECES {
-            taps.wrote(&id(), b"{}\n");
+            taps.session_wrote(&id(), b"{}\n");
         }
         assert_eq!(taps.open.load(Ordering::Acquire), 0);
         assert!(told.fell_behind.load(Ordering::Acquire));
@@ -283,7 +283,7 @@ mod tests {
         let (_, mut ends, told) = taps.open(&id(), Until::Idle);
         let (_, mut stays, _) = taps.open(&id(), Until::Left);
         taps.idle(&id());
-        taps.wrote(&id(), b"{}\n");
+        taps.session_wrote(&id(), b"{}\n");
         assert_eq!(ends.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
         assert!(!told.fell_behind.load(Ordering::Acquire));
         assert!(stays.try_recv().is_ok());

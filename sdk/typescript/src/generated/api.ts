@@ -73,7 +73,7 @@ export interface components {
         /**
          * AgentUnparsedEvent
          * @example {
-         *       "seq": 48,
+         *       "seq": 49,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "agent_unparsed",
          *       "session_id": "s-1",
@@ -138,7 +138,7 @@ export interface components {
         /**
          * ArtifactCreatedEvent
          * @example {
-         *       "seq": 38,
+         *       "seq": 39,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_created",
          *       "session_id": "s-1",
@@ -174,7 +174,7 @@ export interface components {
         /**
          * ArtifactRemovedEvent
          * @example {
-         *       "seq": 41,
+         *       "seq": 42,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_removed",
          *       "session_id": "s-1",
@@ -210,7 +210,7 @@ export interface components {
         /**
          * ArtifactUpdatedEvent
          * @example {
-         *       "seq": 39,
+         *       "seq": 40,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_updated",
          *       "session_id": "s-1",
@@ -246,7 +246,7 @@ export interface components {
         /**
          * ArtifactVersionEvent
          * @example {
-         *       "seq": 40,
+         *       "seq": 41,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_version",
          *       "session_id": "s-1",
@@ -303,7 +303,7 @@ export interface components {
         /**
          * BackgroundEndedEvent
          * @example {
-         *       "seq": 30,
+         *       "seq": 31,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_ended",
          *       "session_id": "s-1",
@@ -356,7 +356,7 @@ export interface components {
         /**
          * BackgroundStartedEvent
          * @example {
-         *       "seq": 29,
+         *       "seq": 30,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_started",
          *       "session_id": "s-1",
@@ -390,7 +390,7 @@ export interface components {
          * @description The SHA-256 of the content, in hex.
          */
         BlobIdData: string;
-        /** @description An address that shows a blob to whoever has it. */
+        /** @description A link that shows a blob to everybody who has the link. */
         BlobLink: {
             /** @description Relative to the daemon's address. */
             path: string;
@@ -427,6 +427,33 @@ export interface components {
          * @description A stretch of text or thinking.
          */
         BlockIdData: string;
+        /**
+         * CallActData
+         * @description One thing that a call would do.
+         */
+        CallActData: {
+            /** @description The sort of act, as rules name it. */
+            does: string;
+            /** @description The same for people. */
+            text: string;
+            path?: string;
+            /** @description The path is not, or not surely, in the working directory. */
+            outside?: boolean;
+            host?: string;
+            /** @description This act decided about the call. */
+            decides?: boolean;
+        };
+        /**
+         * CallPartData
+         * @description One simple command of a script, or the whole call of another tool.
+         */
+        CallPartData: {
+            /** @description The command, after the shell's expansions as far as they are known. */
+            command?: string;
+            /** @description What brought it about: `sh -c`, `xargs`. */
+            inside?: string[];
+            acts: components["schemas"]["CallActData"][];
+        };
         Cancelled: {
             cancelled: boolean;
             /** @description The turn was dead. */
@@ -444,6 +471,8 @@ export interface components {
             set_model: boolean;
             set_mode: boolean;
             permissions: boolean;
+            /** @description Makes no call before it has heard what the rules say about it, so the modes with rules hold. */
+            gate: boolean;
             /** @description Runs a tool with the input that a person made of the one it was asked about. */
             edit_input: boolean;
             questions: boolean;
@@ -508,7 +537,7 @@ export interface components {
         /**
          * CompactionEndEvent
          * @example {
-         *       "seq": 44,
+         *       "seq": 45,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_end",
          *       "session_id": "s-1",
@@ -554,7 +583,7 @@ export interface components {
         /**
          * CompactionStartEvent
          * @example {
-         *       "seq": 43,
+         *       "seq": 44,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_start",
          *       "session_id": "s-1",
@@ -623,7 +652,7 @@ export interface components {
         /**
          * ComponentCallbackEvent
          * @example {
-         *       "seq": 33,
+         *       "seq": 34,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_callback",
          *       "session_id": "s-1",
@@ -661,7 +690,7 @@ export interface components {
         /**
          * ComponentRemoveEvent
          * @example {
-         *       "seq": 32,
+         *       "seq": 33,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_remove",
          *       "session_id": "s-1",
@@ -699,7 +728,7 @@ export interface components {
         /**
          * ComponentUpdateEvent
          * @example {
-         *       "seq": 31,
+         *       "seq": 32,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_update",
          *       "session_id": "s-1",
@@ -825,7 +854,7 @@ export interface components {
         /**
          * DiffUpdatedEvent
          * @example {
-         *       "seq": 37,
+         *       "seq": 38,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "diff_updated",
          *       "session_id": "s-1",
@@ -864,7 +893,7 @@ export interface components {
             reason?: string;
             /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
             anchor?: string;
-            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStopData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
@@ -957,7 +986,7 @@ export interface components {
          * Event
          * @description One fact of a session's log; the same as in /api/events.schema.json. There is no form for a type that is not in the mapping, which a log from a later version may hold: look at `type` first, and pass over what is not known.
          */
-        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
+        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ToolDecidedEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
         /** @description What the JSON form answers. It is written by hand, because its events are already JSON. */
         EventPage: {
             /** @description Fewer than asked for where they are large, or where many had to be looked at to find them; perhaps none. */
@@ -991,7 +1020,7 @@ export interface components {
         /**
          * EvidenceChangedEvent
          * @example {
-         *       "seq": 42,
+         *       "seq": 43,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "evidence_changed",
          *       "session_id": "s-1",
@@ -1076,7 +1105,7 @@ export interface components {
         /**
          * ForkedEvent
          * @example {
-         *       "seq": 46,
+         *       "seq": 47,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "forked",
          *       "session_id": "s-1",
@@ -1199,7 +1228,7 @@ export interface components {
         /**
          * InterruptEvent
          * @example {
-         *       "seq": 24,
+         *       "seq": 25,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt",
          *       "session_id": "s-1",
@@ -1244,7 +1273,7 @@ export interface components {
         /**
          * InterruptResolvedEvent
          * @example {
-         *       "seq": 25,
+         *       "seq": 26,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt_resolved",
          *       "session_id": "s-1",
@@ -1275,6 +1304,26 @@ export interface components {
          * @enum {string}
          */
         InterruptState: "pending" | "answered" | "failed" | "withdrawn";
+        /**
+         * JudgedData
+         * @description What was decided about a call, and why.
+         */
+        JudgedData: {
+            effect: components["schemas"]["PolicyEffectData"];
+            /** @description The rule that decided: where it stands, and its name there. */
+            rule: string;
+            scope: components["schemas"]["RuleScopeData"];
+            /** @description The session's mode then. */
+            mode?: string;
+            /** @description For the agent and for people. */
+            reason: string;
+            /** @description Only the running of it would tell what it does. */
+            opaque?: boolean;
+            /** @description The SHA-256 of the input, as compact JSON. */
+            input_sha256: string;
+            /** @description What the call consists of: each simple command of a script, or the call itself. */
+            parts?: components["schemas"]["CallPartData"][];
+        };
         ListQuery: {
             /** @description Only archived sessions, instead of only the others. If it is left out: `false`. */
             archived?: boolean;
@@ -1514,6 +1563,8 @@ export interface components {
             label: string;
             /** @description The rule that `always` would store. */
             rule?: string;
+            /** @description How far that rule would reach. */
+            scope?: components["schemas"]["RuleScope"];
         };
         /**
          * PermissionOptionData
@@ -1524,6 +1575,8 @@ export interface components {
             label: string;
             /** @description The rule that `always` would store. */
             rule?: string;
+            /** @description How far that rule would reach. */
+            scope?: components["schemas"]["RuleScopeData"];
         };
         /**
          * @description A person's answer to a permission request.
@@ -1544,13 +1597,15 @@ export interface components {
             tool_use_id?: components["schemas"]["ToolUseIdData"];
             title?: string;
             options: components["schemas"]["PermissionOptionData"][];
+            /** @description Which rule wants a person to decide, and what the call would do. */
+            judged?: components["schemas"]["JudgedData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * PermissionRequestEvent
          * @example {
-         *       "seq": 20,
+         *       "seq": 21,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_request",
          *       "session_id": "s-1",
@@ -1613,7 +1668,7 @@ export interface components {
         /**
          * PermissionResolvedEvent
          * @example {
-         *       "seq": 21,
+         *       "seq": 22,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_resolved",
          *       "session_id": "s-1",
@@ -1670,7 +1725,7 @@ export interface components {
         /**
          * PlanUpdatedEvent
          * @example {
-         *       "seq": 36,
+         *       "seq": 37,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "plan_updated",
          *       "session_id": "s-1",
@@ -1703,6 +1758,12 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["PlanUpdatedData"];
         };
+        /**
+         * PolicyEffectData
+         * @description What the rules say about a call.
+         * @enum {string}
+         */
+        PolicyEffectData: "allow" | "ask" | "deny";
         /** @description What a client reads of it. */
         Problem: {
             /** @description A URI reference for the kind of problem. */
@@ -1767,7 +1828,7 @@ export interface components {
         /**
          * QuestionRequestEvent
          * @example {
-         *       "seq": 22,
+         *       "seq": 23,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_request",
          *       "session_id": "s-1",
@@ -1824,7 +1885,7 @@ export interface components {
         /**
          * QuestionResolvedEvent
          * @example {
-         *       "seq": 23,
+         *       "seq": 24,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_resolved",
          *       "session_id": "s-1",
@@ -1882,7 +1943,7 @@ export interface components {
         /**
          * QueueChangedEvent
          * @example {
-         *       "seq": 47,
+         *       "seq": 48,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "queue_changed",
          *       "session_id": "s-1",
@@ -2063,7 +2124,7 @@ export interface components {
         /**
          * RollbackEvent
          * @example {
-         *       "seq": 45,
+         *       "seq": 46,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "rollback",
          *       "session_id": "s-1",
@@ -2090,6 +2151,13 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["RollbackData"];
         };
+        /** @description How far a rule reaches. */
+        RuleScope: "absolute" | "mode" | "user" | "project" | "session";
+        /**
+         * RuleScopeData
+         * @description How far a rule reaches.
+         */
+        RuleScopeData: "absolute" | "mode" | "user" | "project" | "session";
         /** @description A turn as those see it who wait for it. Some members have two names, because clients of two kinds read them. */
         RunStatus: {
             run_id: string;
@@ -2390,7 +2458,7 @@ export interface components {
         /**
          * StateDeltaEvent
          * @example {
-         *       "seq": 35,
+         *       "seq": 36,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_delta",
          *       "session_id": "s-1",
@@ -2434,7 +2502,7 @@ export interface components {
         /**
          * StateSnapshotEvent
          * @example {
-         *       "seq": 34,
+         *       "seq": 35,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_snapshot",
          *       "session_id": "s-1",
@@ -2605,7 +2673,7 @@ export interface components {
         /**
          * SubagentEndedEvent
          * @example {
-         *       "seq": 28,
+         *       "seq": 29,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_ended",
          *       "session_id": "s-1",
@@ -2650,7 +2718,7 @@ export interface components {
         /**
          * SubagentStartedEvent
          * @example {
-         *       "seq": 26,
+         *       "seq": 27,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_started",
          *       "session_id": "s-1",
@@ -2692,7 +2760,7 @@ export interface components {
         /**
          * SubagentUpdatedEvent
          * @example {
-         *       "seq": 27,
+         *       "seq": 28,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_updated",
          *       "session_id": "s-1",
@@ -2861,6 +2929,67 @@ export interface components {
             blob?: components["schemas"]["BlobRef"];
             /** @description What the tool brought besides words. */
             images?: components["schemas"]["Image"][];
+        };
+        /**
+         * ToolDecidedData
+         * @description The rules have decided about a call, before it runs.
+         */
+        ToolDecidedData: {
+            tool_use_id: components["schemas"]["ToolUseIdData"];
+            tool: string;
+            judged: components["schemas"]["JudgedData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ToolDecidedEvent
+         * @example {
+         *       "seq": 20,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "tool_decided",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "tool_use_id": "t-1",
+         *         "tool": "Bash",
+         *         "judged": {
+         *           "effect": "deny",
+         *           "rule": "plan/only-reads",
+         *           "scope": "mode",
+         *           "mode": "plan",
+         *           "reason": "plan mode only reads and searches: `rm notes.txt` removes /code/app/notes.txt",
+         *           "input_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "parts": [
+         *             {
+         *               "command": "rm notes.txt",
+         *               "acts": [
+         *                 {
+         *                   "does": "delete",
+         *                   "text": "removes /code/app/notes.txt",
+         *                   "path": "/code/app/notes.txt",
+         *                   "outside": false,
+         *                   "decides": true
+         *                 }
+         *               ]
+         *             }
+         *           ]
+         *         }
+         *       }
+         *     }
+         */
+        ToolDecidedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_decided";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ToolDecidedData"];
         };
         /** ToolProgressData */
         ToolProgressData: {

@@ -97,6 +97,10 @@ export interface components {
             data: components["schemas"]["ToolResult"];
         } | {
             /** @constant */
+            type: "tool_decided";
+            data: components["schemas"]["ToolDecided"];
+        } | {
+            /** @constant */
             type: "permission_request";
             data: components["schemas"]["PermissionRequest"];
         } | {
@@ -397,7 +401,7 @@ export interface components {
             reason?: string | null;
             /** @description Where the agent's own conversation stood then, in the agent's words: what a fork or a rollback goes back to. */
             anchor?: string | null;
-            /** @description Whoever stopped the turn held the queue as well; absent when it goes on. */
+            /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStop"] | null;
         };
         /**
@@ -528,6 +532,73 @@ export interface components {
             data?: string | null;
             blob?: components["schemas"]["BlobRef"] | null;
         };
+        /**
+         * ToolDecided
+         * @description The rules have decided about a call, before it runs.
+         */
+        ToolDecided: {
+            tool_use_id: components["schemas"]["ToolUseId"];
+            tool: string;
+            judged: components["schemas"]["Judged"];
+        };
+        /**
+         * Judged
+         * @description What was decided about a call, and why.
+         */
+        Judged: {
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description The rule that decided: where it stands, and its name there. */
+            rule: string;
+            scope: components["schemas"]["RuleScope"];
+            /** @description The session's mode then. */
+            mode?: string | null;
+            /** @description For the agent and for people. */
+            reason: string;
+            /** @description Only the running of it would tell what it does. */
+            opaque?: boolean;
+            /** @description The SHA-256 of the input, as compact JSON. */
+            input_sha256: string;
+            /** @description What the call consists of: each simple command of a script, or the call itself. */
+            parts?: components["schemas"]["CallPart"][];
+        };
+        /**
+         * PolicyEffect
+         * @description What the rules say about a call.
+         * @enum {string}
+         */
+        PolicyEffect: "allow" | "ask" | "deny";
+        /**
+         * RuleScope
+         * @description How far a rule reaches.
+         */
+        RuleScope: "absolute" | "mode" | "user" | "project" | "session";
+        /**
+         * CallPart
+         * @description One simple command of a script, or the whole call of another tool.
+         */
+        CallPart: {
+            /** @description The command, after the shell's expansions as far as they are known. */
+            command?: string | null;
+            /** @description What brought it about: `sh -c`, `xargs`. */
+            inside?: string[];
+            acts: components["schemas"]["CallAct"][];
+        };
+        /**
+         * CallAct
+         * @description One thing that a call would do.
+         */
+        CallAct: {
+            /** @description The sort of act, as rules name it. */
+            does: string;
+            /** @description The same for people. */
+            text: string;
+            path?: string | null;
+            /** @description The path is not, or not surely, in the working directory. */
+            outside?: boolean | null;
+            host?: string | null;
+            /** @description This act decided about the call. */
+            decides?: boolean | null;
+        };
         /** PermissionRequest */
         PermissionRequest: {
             ask_id: components["schemas"]["AskId"];
@@ -536,6 +607,8 @@ export interface components {
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
             title?: string | null;
             options: components["schemas"]["PermissionOption"][];
+            /** @description Which rule wants a person to decide, and what the call would do. */
+            judged?: components["schemas"]["Judged"] | null;
         };
         /**
          * AskId
@@ -551,6 +624,8 @@ export interface components {
             label: string;
             /** @description The rule that `always` would store. */
             rule?: string | null;
+            /** @description How far that rule would reach. */
+            scope?: components["schemas"]["RuleScope"] | null;
         };
         /**
          * PermissionReply

@@ -1,4 +1,4 @@
-//! The messages of a session in the order in which the clients' own reducer has them. A result stands right behind its call.
+//! The messages of a session, in the order that the clients' own reducer produces. A result follows directly after its call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The messages as clients hold them.
-    pub(super) fn told(&self) -> impl Iterator<Item = Value> {
+    pub(super) fn to_messages(&self) -> impl Iterator<Item = Value> {
         self.shown().flat_map(|message| {
             let mut json = message.to_json();
             if let (true, Some(json)) = (self.empty.contains(message.id()), json.as_object_mut()) {
@@ -221,7 +221,7 @@ impl<'a> Snapshot<'a> {
 
 impl Serialize for Snapshot<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.told())
+        serializer.collect_seq(self.to_messages())
     }
 }
 

@@ -24,7 +24,7 @@ pub use self::request::RunInput;
 pub use self::state::{StateCopy, StateVersions};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
-use crate::awaited::{Awaited, Loss};
+use crate::awaited::{Awaited, NoTurnReason};
 use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};
 use crate::id::{AskId, MessageId, TurnId};
 
@@ -66,12 +66,12 @@ pub struct AgUi {
 struct OpenText {
     id: String,
     place: usize,
-    voice: Voice,
+    text_kind: TextKind,
     by: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
+enum TextKind {
     Text,
     Reasoning,
 }
@@ -88,13 +88,13 @@ impl AgUi {
     /// A fold of the whole log for one run.
     pub fn new(run: RunInput, wanted: Option<MessageId>) -> Self {
         let mut fold = Self::default();
-        fold.aim(Reader { run, wanted });
+        fold.start_reader(Reader { run, wanted });
         fold
     }
 
     /// Everything as it is, for who only reads.
     pub fn history(&self) -> Vec<Value> {
-        self.messages.snapshot().told().collect()
+        self.messages.snapshot().to_messages().collect()
     }
 
     /// Whether this fold of the past is also that of a run with these tools: what a client runs itself is told in another way.
@@ -118,15 +118,15 @@ impl AgUi {
             }
             Event::Delta(delta) => {
                 self.said |= envelope.subagent_id.is_none() && !delta.text.is_empty();
-                self.say(envelope, Voice::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
+                self.say(envelope, TextKind::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
             }
             Event::Thinking(thinking) => {
                 let done = thinking.done == Some(true);
-                self.say(envelope, Voice::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
+                self.say(envelope, TextKind::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
             }
             Event::TurnResult(result) if !self.said && !result.text.is_empty() => {
                 self.said = true;
-                self.say(envelope, Voice::Text, "result", &result.text, true, out);
+                self.say(envelope, TextKind::Text, "result", &result.text, true, out);
             }
             Event::ToolStart(start) => self.tool_start(envelope, start, out),
             Event::ToolProgress(progress) => {
@@ -196,7 +196,7 @@ impl AgUi {
         let id = name(message.message_id.as_str());
         self.wanted.take_if(|wanted| wanted.is_in_turn());
         if !self.run.known.contains(id) && !self.messages.contains(id) {
-            // Said elsewhere. Who said it here has it already, and would have it twice.
+            // The message came from another client. The client that sent it here has it already and would show it twice.
             let (by, content) = (None, text_of(&message.content));
             out.push(&Frame::TextMessageStart { message_id: id, role: "user", subagent_run_id: by });
             out.push(&Frame::TextMessageContent { message_id: id, delta: &content, subagent_run_id: by });
@@ -205,20 +205,20 @@ impl AgUi {
         self.messages.add(id, envelope.turn_id.clone(), None, Body::User(content_of(&message.content)));
     }
 
-    fn say(&mut self, envelope: &Envelope, voice: Voice, block: &str, text: &str, done: bool, out: &mut Frames) {
+    fn say(&mut self, envelope: &Envelope, text_kind: TextKind, block: &str, text: &str, done: bool, out: &mut Frames) {
         let id = text_id(envelope, block);
         let at = match self.open.iter().position(|open| open.id == id) {
             Some(at) => at,
             // An empty thought shows that the agent thinks; an empty text shows nothing.
-            None if text.is_empty() && (done || voice == Voice::Text) => return,
+            None if text.is_empty() && (done || text_kind == TextKind::Text) => return,
             None => {
                 let by = envelope.subagent_id.as_ref().map(ToString::to_string);
-                let body = match voice {
-                    Voice::Text => Body::Text(String::new()),
-                    Voice::Reasoning => Body::Reasoning(String::new()),
+                let body = match text_kind {
+                    TextKind::Text => Body::Text(String::new()),
+                    TextKind::Reasoning => Body::Reasoning(String::new()),
                 };
                 let place = self.messages.add(&id, envelope.turn_id.clone(), by.clone(), body);
-                let open = OpenText { id: id.clone(), place, voice, by };
+                let open = OpenText { id: id.clone(), place, text_kind, by };
                 open.begin(out);
                 self.open.push(open);
                 self.open.len() - 1
@@ -232,9 +232,9 @@ impl AgUi {
                 known.push_str(text);
             }
             let (message_id, subagent_run_id) = (open.id.as_str(), open.by.as_deref());
-            out.push(&match open.voice {
-                Voice::Text => Frame::TextMessageContent { message_id, delta: text, subagent_run_id },
-                Voice::Reasoning => Frame::ReasoningMessageContent { message_id, delta: text, subagent_run_id },
+            out.push(&match open.text_kind {
+                TextKind::Text => Frame::TextMessageContent { message_id, delta: text, subagent_run_id },
+                TextKind::Reasoning => Frame::ReasoningMessageContent { message_id, delta: text, subagent_run_id },
             });
         }
         if done {
@@ -286,8 +286,8 @@ impl AgUi {
     // ---- the run ----
 
     /// Why there will be nothing to tell.
-    fn loss(&self) -> Option<Loss> {
-        self.wanted.as_ref().and_then(Awaited::loss)
+    fn no_turn_reason(&self) -> Option<NoTurnReason> {
+        self.wanted.as_ref().and_then(Awaited::no_turn_reason)
     }
 
     fn done(&mut self, done: &Done, out: &mut Frames) {
@@ -337,9 +337,9 @@ impl AgUi {
 impl OpenText {
     fn begin(&self, out: &mut Frames) {
         let (message_id, subagent_run_id) = (self.id.as_str(), self.by.as_deref());
-        match self.voice {
-            Voice::Text => out.push(&Frame::TextMessageStart { message_id, role: "assistant", subagent_run_id }),
-            Voice::Reasoning => {
+        match self.text_kind {
+            TextKind::Text => out.push(&Frame::TextMessageStart { message_id, role: "assistant", subagent_run_id }),
+            TextKind::Reasoning => {
                 out.push(&Frame::ReasoningStart { message_id, subagent_run_id });
                 out.push(&Frame::ReasoningMessageStart { message_id, role: "reasoning", subagent_run_id });
             }
@@ -348,9 +348,9 @@ impl OpenText {
 
     fn end(&self, out: &mut Frames) {
         let (message_id, subagent_run_id) = (self.id.as_str(), self.by.as_deref());
-        match self.voice {
-            Voice::Text => out.push(&Frame::TextMessageEnd { message_id, subagent_run_id }),
-            Voice::Reasoning => {
+        match self.text_kind {
+            TextKind::Text => out.push(&Frame::TextMessageEnd { message_id, subagent_run_id }),
+            TextKind::Reasoning => {
                 out.push(&Frame::ReasoningMessageEnd { message_id, subagent_run_id });
                 out.push(&Frame::ReasoningEnd { message_id, subagent_run_id });
             }
@@ -404,12 +404,12 @@ impl Projection for AgUi {
 impl Dialect for AgUi {
     type Reader = Reader;
 
-    fn aim(&mut self, Reader { run, wanted }: Reader) {
+    fn start_reader(&mut self, Reader { run, wanted }: Reader) {
         (self.run, self.wanted) = (run, wanted.map(Awaited::new));
     }
 
-    fn waits(&self) -> bool {
-        self.arrived && !self.over && (self.loss().is_some() || (self.begun && !self.asks.is_empty()))
+    fn needs_answer(&self) -> bool {
+        self.arrived && !self.over && (self.no_turn_reason().is_some() || (self.begun && !self.asks.is_empty()))
     }
 
     fn turn(&self) -> Option<&TurnId> {
@@ -417,7 +417,7 @@ impl Dialect for AgUi {
     }
 
     fn close(&mut self, ending: Ending, frames: &mut Frames) {
-        match (ending, self.loss()) {
+        match (ending, self.no_turn_reason()) {
             _ if self.over => {}
             (Ending::Waiting, Some(loss)) => self.fail(&loss.to_string(), Some(loss.code()), frames),
             (Ending::Waiting, None) => {

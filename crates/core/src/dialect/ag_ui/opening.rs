@@ -38,14 +38,14 @@ impl AgUi {
         }
         out.push(&Frame::MessagesSnapshot { messages: snapshot });
         for message in late {
-            message.tell_result(out);
+            message.write_result(out);
         }
         let told_behind = |lane: &&Lane| behind.iter().any(|message| lane.call.as_deref() == Some(message.id()));
         self.lanes.iter().filter(|(_, lane)| !told_behind(lane)).for_each(|(id, lane)| lane.begin(id, out));
         for message in &behind {
             match self.open.iter().find(|open| open.id == message.id()) {
-                Some(open) => open.tell(message, out),
-                None => message.tell(out),
+                Some(open) => open.write(message, out),
+                None => message.write(out),
             }
             let of_call = self.lanes.iter().filter(|(_, lane)| lane.call.as_deref() == Some(message.id()));
             of_call.for_each(|(id, lane)| lane.begin(id, out));
@@ -91,27 +91,27 @@ fn can_follow(settled: &[Arc<Message>], rest: &[&Message], run: &RunInput) -> bo
 
 impl OpenText {
     /// All that was said in it, and it goes on.
-    fn tell(&self, message: &Message, out: &mut Frames) {
+    fn write(&self, message: &Message, out: &mut Frames) {
         self.begin(out);
-        message.tell_content(out);
+        message.write_content(out);
     }
 }
 
 impl Message {
     /// The message as it is told when it happens.
-    fn tell(&self, out: &mut Frames) {
+    fn write(&self, out: &mut Frames) {
         let (message_id, subagent_run_id) = (self.id(), self.by.as_deref());
         match &self.body {
             Body::User(_) => {}
             Body::Text(_) => {
                 out.push(&Frame::TextMessageStart { message_id, role: "assistant", subagent_run_id });
-                self.tell_content(out);
+                self.write_content(out);
                 out.push(&Frame::TextMessageEnd { message_id, subagent_run_id });
             }
             Body::Reasoning(_) => {
                 out.push(&Frame::ReasoningStart { message_id, subagent_run_id });
                 out.push(&Frame::ReasoningMessageStart { message_id, role: "reasoning", subagent_run_id });
-                self.tell_content(out);
+                self.write_content(out);
                 out.push(&Frame::ReasoningMessageEnd { message_id, subagent_run_id });
                 out.push(&Frame::ReasoningEnd { message_id, subagent_run_id });
             }
@@ -119,7 +119,7 @@ impl Message {
                 for frame in &Frame::call(message_id, name, arguments, subagent_run_id) {
                     out.push(frame);
                 }
-                self.tell_result(out);
+                self.write_result(out);
             }
             Body::Activity { kind, content } => {
                 out.push(&Frame::ActivitySnapshot { message_id, activity_type: kind, content });
@@ -127,7 +127,7 @@ impl Message {
         }
     }
 
-    fn tell_content(&self, out: &mut Frames) {
+    fn write_content(&self, out: &mut Frames) {
         let (message_id, subagent_run_id) = (self.id(), self.by.as_deref());
         let (Body::Text(content) | Body::Reasoning(content)) = &self.body else { return };
         for delta in pieces(content) {
@@ -138,7 +138,7 @@ impl Message {
         }
     }
 
-    fn tell_result(&self, out: &mut Frames) {
+    fn write_result(&self, out: &mut Frames) {
         if let Body::Call { result: Some(outcome), .. } = &self.body {
             out.push(&Frame::result(&format!("{}:result", self.id()), self.id(), outcome, self.by.as_deref()));
         }

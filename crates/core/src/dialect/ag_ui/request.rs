@@ -1,4 +1,4 @@
-//! What a run of such a client wants. Clients send their whole history each time; what they want is found in its end, and in `resume`.
+//! Reads what a client's run asks for. Clients send their whole history each time; the request is in its last messages and in `resume`.
 
 use std::collections::HashSet;
 
@@ -81,8 +81,8 @@ impl RunInput {
     }
 
     /// What a person said last, if nothing came after it. The error is for a person.
-    pub fn said(&self) -> Result<Option<(MessageId, Vec<Part>)>, String> {
-        self.last.as_ref().map(said_in).transpose()
+    pub fn last_user_message(&self) -> Result<Option<(MessageId, Vec<Part>)>, String> {
+        self.last.as_ref().map(user_message_in).transpose()
     }
 
     /// Whether the client comes back with answers.
@@ -131,7 +131,7 @@ fn is_client_call(ask: &PendingAsk, call: &str) -> bool {
     call == id || in_turn == Some(id)
 }
 
-fn said_in(message: &Value) -> Result<(MessageId, Vec<Part>), String> {
+fn user_message_in(message: &Value) -> Result<(MessageId, Vec<Part>), String> {
     let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
     let content = match message.get("content") {
         Some(Value::String(text)) => vec![Part::Text { text: text.clone() }],

@@ -1,4 +1,4 @@
-//! What a client changed in its copy of the shared state.
+//! Finds what a client changed in its copy of the shared state.
 //!
 //! A run brings the whole copy and does not say which version it was made from, so a copy that differs may be changed, or only old. The messages
 //! that the client has tell what it has seen at least: a copy that is like some version since then is an old one and changes nothing, and any

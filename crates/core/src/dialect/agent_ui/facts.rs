@@ -1,4 +1,4 @@
-//! What is neither text nor a tool: asks, helpers, products, the queue, shared state, measures. None of it becomes answer text.
+//! Events that are neither text nor tools: asks, sub-agents, artifacts, the queue, shared state, metrics. None of them becomes answer text.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl AgentUi {
                 if steer.state != SteerState::Accepted {
                     self.steers.remove(id);
                 }
-                // What is not taken in is not lost: whoever said it can send it in another way.
+                // A steer that was not taken is not lost: its sender can send it in another way.
                 let payload = json!({ "id": id, "state": steer.state, "text": text, "reason": steer.reason });
                 self.queue_changed(envelope, Some(payload), out);
             }

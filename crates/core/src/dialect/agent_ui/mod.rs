@@ -113,7 +113,7 @@ impl AgentUi {
             }
             // What a run takes in is told as a steer.
             Event::UserMessage(_) if self.run.is_some() && self.run == envelope.turn_id => {}
-            Event::UserMessage(message) => self.hear(message),
+            Event::UserMessage(message) => self.remember_message(message),
             Event::TurnStarted(started) => {
                 let mut wire =
                     Self::wire("run.started", envelope, Place("runtime", "run", "submitted", "runtime_status"));
@@ -180,7 +180,7 @@ impl AgentUi {
         }
     }
 
-    fn hear(&mut self, message: &UserMessage) {
+    fn remember_message(&mut self, message: &UserMessage) {
         let text = text_of(&message.content);
         let attachments = message.content.iter().filter(|part| !matches!(part, Part::Text { .. })).count();
         let id = name(message.message_id.as_str());
@@ -367,7 +367,7 @@ impl Dialect for AgentUi {
     /// What the reader has.
     type Reader = Seq;
 
-    fn aim(&mut self, after: Seq) {
+    fn start_reader(&mut self, after: Seq) {
         self.after = after;
     }
 

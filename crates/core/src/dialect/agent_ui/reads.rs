@@ -1,4 +1,4 @@
-//! What the standard's reads answer: artifacts, and the events of a few classes. Folds of the whole log, for all readers.
+//! The answers to the standard's read requests: artifacts, and the events of a few classes. These are folds of the whole log, shared by all readers.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

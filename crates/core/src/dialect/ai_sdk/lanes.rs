@@ -1,4 +1,5 @@
-//! Sub-agents. A message has one line of parts, so what a sub-agent does is shown as what its call has so far; only what it asks stands on its own.
+//! Sub-agents. A message is one list of parts, so the work of a sub-agent is shown as the preliminary output of its call; only its asks are parts of
+//! their own.
 
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use crate::id::SubagentId;
 
 /// How much of what a sub-agent says is shown, and how much it says before that is told again.
 const TEXT_BYTES: usize = 2_000;
-const TOLD_EVERY: usize = 200;
+const UPDATE_EVERY_BYTES: usize = 200;
 
 /// The calls of a sub-agent that are shown.
 const MAX_CALLS: usize = 50;
@@ -22,7 +23,7 @@ pub(super) struct Lane {
     name: String,
     call: Option<String>,
     text: String,
-    untold: usize,
+    unsent_bytes: usize,
     calls: Vec<String>,
     status: &'static str,
 }
@@ -39,7 +40,7 @@ impl AiSdk {
         };
         let id = started.subagent_id.as_str();
         self.lanes.insert(id.to_owned(), lane);
-        self.tell_lane(id, out);
+        self.write_lane(id, out);
     }
 
     pub(super) fn lane_ended(&mut self, ended: &SubagentEnded, out: &mut Frames) {
@@ -50,7 +51,7 @@ impl AiSdk {
                 WorkStatus::Failed => "failed",
                 WorkStatus::Interrupted => "interrupted",
             };
-            self.tell_lane(id, out);
+            self.write_lane(id, out);
         }
     }
 
@@ -64,16 +65,16 @@ impl AiSdk {
             Event::Delta(delta) => {
                 let Some(lane) = self.lanes.get_mut(&id) else { return };
                 keep_tail(&mut lane.text, &delta.text, TEXT_BYTES);
-                lane.untold += delta.text.len();
-                if lane.untold >= TOLD_EVERY || (delta.done && lane.untold > 0) {
-                    self.tell_lane(&id, out);
+                lane.unsent_bytes += delta.text.len();
+                if lane.unsent_bytes >= UPDATE_EVERY_BYTES || (delta.done && lane.unsent_bytes > 0) {
+                    self.write_lane(&id, out);
                 }
             }
             Event::ToolStart(start) => {
                 let Some(lane) = self.lanes.get_mut(&id) else { return };
                 if lane.calls.len() < MAX_CALLS {
                     lane.calls.push(start.tool.clone());
-                    self.tell_lane(&id, out);
+                    self.write_lane(&id, out);
                 }
             }
             Event::ToolProgress(progress) if self.is_shown(name(progress.tool_use_id.as_str())) => {
@@ -92,9 +93,9 @@ impl AiSdk {
         }
     }
 
-    fn tell_lane(&mut self, id: &str, out: &mut Frames) {
+    fn write_lane(&mut self, id: &str, out: &mut Frames) {
         let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.within.is_none()) else { return };
-        lane.untold = 0;
+        lane.unsent_bytes = 0;
         let told = json!({ "name": lane.name, "status": lane.status, "text": lane.text, "tools": lane.calls });
         match lane.call.clone().filter(|call| self.is_running(call)) {
             Some(call) => self.preliminary(&call, &told, out),

@@ -1,5 +1,5 @@
-//! What a client makes of the chunks: its messages. The history that the daemon serves is made in the same way, so a page that is loaded anew shows
-//! what the page before it showed. It is also as strict as the clients are, which the tests use.
+//! Builds messages from chunks as a client does. The history that the daemon serves is built the same way, so a page shows the same after a reload.
+//! It is as strict as the clients are, and the tests use that.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
@@ -205,7 +205,7 @@ pub struct History {
     bytes: usize,
 }
 
-/// The same for the clients of one version, so that all of them share it: 5, 6 or 7. Every ask in it has its answer, unless it is [aimed](History::aim).
+/// The same for the clients of one version, so that all of them share it: 5, 6 or 7. Every ask in it has its answer, unless a reader is [started](History::start_reader).
 #[derive(Debug, Clone)]
 pub struct HistoryOf<const V: u8>(History);
 
@@ -255,7 +255,7 @@ impl Projection for History {
         self.bytes += frames.size();
         match &envelope.event {
             // A part of the answer that it was said into.
-            Event::UserMessage(_) if self.dialect.tells(envelope) => {}
+            Event::UserMessage(_) if self.dialect.is_about_told_turn(envelope) => {}
             Event::UserMessage(message) => {
                 let message = of_user(message);
                 self.bytes += message.parts.iter().map(|part| part.to_string().len()).sum::<usize>();
@@ -304,7 +304,7 @@ impl History {
     }
 
     /// Says which asks wait, before the first of them is taken.
-    pub fn aim(&mut self, pending: HashSet<AskId>) {
+    pub fn start_reader(&mut self, pending: HashSet<AskId>) {
         self.dialect.pending = pending;
     }
 

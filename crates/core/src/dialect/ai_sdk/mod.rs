@@ -4,27 +4,27 @@
 //! rest. Tools, steps and asks are in `tools`, sub-agents in `lanes`, what a client makes of the chunks in `message`, what a request wants in
 //! `request`.
 
-mod again;
 mod chunk;
 mod lanes;
 mod message;
 mod request;
 mod tools;
+mod turns;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub use self::again::{Again, Turns};
 use self::chunk::{Chunk, DataPart, PartName};
 use self::lanes::Lane;
 pub use self::message::{History, HistoryOf, UiMessage};
-pub use self::request::{Chat, Said, answers, says_the_same};
+pub use self::request::{Chat, ChatAction, answers, says_the_same};
 use self::tools::{Ask, Step, Tool};
+pub use self::turns::{Regeneration, Turns};
 use super::surfaces::{Surface, Surfaces};
 use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
-use crate::awaited::{Awaited, Loss};
+use crate::awaited::{Awaited, NoTurnReason};
 use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart, UserMessage};
 use crate::id::{AskId, MessageId, Seq, TurnId};
 
@@ -102,14 +102,14 @@ pub struct AiSdk {
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-enum Voice {
+enum TextKind {
     Text,
     Reasoning,
 }
 
 #[derive(Debug, Clone)]
 struct OpenText {
-    voice: Voice,
+    text_kind: TextKind,
     id: String,
 }
 
@@ -117,7 +117,7 @@ impl AiSdk {
     /// A fold of the whole log for one reader.
     pub fn new(profile: Profile, subject: Subject, pending: HashSet<AskId>) -> Self {
         let mut fold = Self::default();
-        fold.aim(Reader { profile, subject, pending });
+        fold.start_reader(Reader { profile, subject, pending });
         fold
     }
 
@@ -134,7 +134,7 @@ impl AiSdk {
                         // The turn that runs took it in: the rest of that is its answer.
                         self.turn_started(envelope, out);
                     }
-                } else if steers && self.tells(envelope) {
+                } else if steers && self.is_about_told_turn(envelope) {
                     self.steered(message, out);
                 }
                 return;
@@ -145,7 +145,7 @@ impl AiSdk {
             }
             Event::QueueChanged(changed) => {
                 self.queue.clone_from(&changed.queue);
-                return self.tell_queue(out);
+                return self.write_queue(out);
             }
             Event::SessionReady(_)
             | Event::SessionUpdated(_)
@@ -178,7 +178,7 @@ impl AiSdk {
     }
 
     /// Whether the turn of a fact is the one that is being told.
-    fn tells(&self, envelope: &Envelope) -> bool {
+    fn is_about_told_turn(&self, envelope: &Envelope) -> bool {
         self.turn.is_some() && self.turn == envelope.turn_id
     }
 
@@ -209,15 +209,15 @@ impl AiSdk {
         match &envelope.event {
             Event::Delta(delta) => {
                 self.said |= !delta.text.is_empty();
-                self.say(Voice::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
+                self.say(TextKind::Text, delta.block_id.as_str(), &delta.text, delta.done, out);
             }
             Event::Thinking(thinking) => {
                 let done = thinking.done == Some(true);
-                self.say(Voice::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
+                self.say(TextKind::Reasoning, thinking.block_id.as_str(), &thinking.text, done, out);
             }
             Event::TurnResult(result) if !self.said && !result.text.is_empty() => {
                 self.said = true;
-                self.say(Voice::Text, "result", &result.text, true, out);
+                self.say(TextKind::Text, "result", &result.text, true, out);
             }
             Event::ToolStart(start) => self.tool_start(start, out),
             Event::ToolProgress(progress) => self.tool_progress(progress, out),
@@ -277,26 +277,26 @@ impl AiSdk {
 
     // ---- text ----
 
-    fn say(&mut self, voice: Voice, block: &str, text: &str, done: bool, out: &mut Frames) {
+    fn say(&mut self, text_kind: TextKind, block: &str, text: &str, done: bool, out: &mut Frames) {
         let id = name(block);
-        let open = self.text.as_ref().is_some_and(|open| open.voice == voice && open.id == id);
+        let open = self.text.as_ref().is_some_and(|open| open.text_kind == text_kind && open.id == id);
         if !open {
             // An empty thought shows that the agent thinks; an empty text shows nothing.
-            if text.is_empty() && (done || voice == Voice::Text) {
+            if text.is_empty() && (done || text_kind == TextKind::Text) {
                 return;
             }
             self.end_text(out);
             self.step_for_text(out);
-            out.push(&match voice {
-                Voice::Text => Chunk::TextStart { id },
-                Voice::Reasoning => Chunk::ReasoningStart { id },
+            out.push(&match text_kind {
+                TextKind::Text => Chunk::TextStart { id },
+                TextKind::Reasoning => Chunk::ReasoningStart { id },
             });
-            self.text = Some(OpenText { voice, id: id.to_owned() });
+            self.text = Some(OpenText { text_kind, id: id.to_owned() });
         }
         if !text.is_empty() {
-            out.push(&match voice {
-                Voice::Text => Chunk::TextDelta { id, delta: text },
-                Voice::Reasoning => Chunk::ReasoningDelta { id, delta: text },
+            out.push(&match text_kind {
+                TextKind::Text => Chunk::TextDelta { id, delta: text },
+                TextKind::Reasoning => Chunk::ReasoningDelta { id, delta: text },
             });
         }
         if done {
@@ -305,10 +305,10 @@ impl AiSdk {
     }
 
     fn end_text(&mut self, out: &mut Frames) {
-        if let Some(OpenText { voice, id }) = self.text.take() {
-            out.push(&match voice {
-                Voice::Text => Chunk::TextEnd { id: &id },
-                Voice::Reasoning => Chunk::ReasoningEnd { id: &id },
+        if let Some(OpenText { text_kind, id }) = self.text.take() {
+            out.push(&match text_kind {
+                TextKind::Text => Chunk::TextEnd { id: &id },
+                TextKind::Reasoning => Chunk::ReasoningEnd { id: &id },
             });
         }
     }
@@ -347,15 +347,15 @@ impl AiSdk {
         }
     }
 
-    fn tell_queue(&self, out: &mut Frames) {
+    fn write_queue(&self, out: &mut Frames) {
         self.passing("queue", json!({ "queue": self.queue }), out);
     }
 
     // ---- beginning and ending ----
 
     /// Why there will be nothing to tell.
-    fn loss(&self) -> Option<Loss> {
-        self.awaited.as_ref().and_then(Awaited::loss)
+    fn no_turn_reason(&self) -> Option<NoTurnReason> {
+        self.awaited.as_ref().and_then(Awaited::no_turn_reason)
     }
 
     fn begin(&mut self, out: &mut Frames) {
@@ -434,7 +434,7 @@ impl Projection for AiSdk {
         self.go_on(frames);
         if matches!(self.subject, Subject::Message(_)) {
             // It waits, and that is all there is to show.
-            self.tell_queue(frames);
+            self.write_queue(frames);
         }
         if let (Subject::Rest { turn, .. }, false) = (&self.subject, self.begun) {
             // The turn has ended, and the client has all of it.
@@ -454,14 +454,14 @@ impl Projection for AiSdk {
 impl Dialect for AiSdk {
     type Reader = Reader;
 
-    fn aim(&mut self, Reader { profile, subject, pending }: Reader) {
+    fn start_reader(&mut self, Reader { profile, subject, pending }: Reader) {
         self.after = if let Subject::Rest { after, .. } = &subject { *after } else { Seq::ZERO };
         self.awaited = if let Subject::Message(id) = &subject { Some(Awaited::new(id.clone())) } else { None };
         (self.profile, self.subject, self.pending) = (profile, subject, pending);
     }
 
-    fn waits(&self) -> bool {
-        self.arrived && !self.over && (self.loss().is_some() || (!self.asks.is_empty() && !self.step_runs()))
+    fn needs_answer(&self) -> bool {
+        self.arrived && !self.over && (self.no_turn_reason().is_some() || (!self.asks.is_empty() && !self.step_runs()))
     }
 
     fn turn(&self) -> Option<&TurnId> {
@@ -474,7 +474,7 @@ impl Dialect for AiSdk {
         }
         self.end_text(frames);
         self.end_step(frames);
-        match (ending, self.loss()) {
+        match (ending, self.no_turn_reason()) {
             (Ending::Waiting, Some(loss)) => self.end_with_error(&loss.to_string(), frames),
             (Ending::Waiting, None) => self.finish("tool-calls", frames),
             (Ending::Gone, _) => {

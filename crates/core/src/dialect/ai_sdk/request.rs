@@ -1,4 +1,4 @@
-//! What a request of such a client wants. Clients send their whole history each time; what they want is found in its end.
+//! Reads what a client's request asks for. Clients send their whole history each time; the request is in its last messages.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::summary::{AskKind, PendingAsk};
 pub struct Chat {
     /// The client's name for the conversation.
     pub id: Option<String>,
-    pub said: Said,
+    pub said: ChatAction,
     /// For a conversation that does not exist yet.
     pub runtime: Option<String>,
     pub params: Map<String, Value>,
@@ -24,7 +24,7 @@ pub struct Chat {
 
 /// What its end says.
 #[derive(Debug)]
-pub enum Said {
+pub enum ChatAction {
     /// A person said something.
     Message {
         id: MessageId,
@@ -33,7 +33,7 @@ pub enum Said {
         edits: bool,
     },
     /// The answer to this message is wanted anew.
-    Again {
+    Regeneration {
         id: MessageId,
         /// What the client has under this id: applications let people edit it there.
         content: Option<Vec<Part>>,
@@ -64,19 +64,23 @@ impl Chat {
         let said = match role(last).as_str() {
             "user" if again => {
                 let id = MessageId::trusted(own_id(id_of(last)?));
-                Said::Again { id, content: content_of(last).ok() }
+                ChatAction::Regeneration { id, content: content_of(last).ok() }
             }
             "assistant" if again => {
                 let asked = messages.iter().rev().find(|message| role(message) == "user");
                 let asked = asked.ok_or("there is no message of a person to answer anew")?;
-                Said::Again { id: MessageId::trusted(own_id(id_of(asked)?)), content: None }
+                ChatAction::Regeneration { id: MessageId::trusted(own_id(id_of(asked)?)), content: None }
             }
             "user" => {
                 let id = id_of(last)?;
                 let content = content_of(last)?;
-                Said::Message { edits: text("messageId") == Some(id), id: MessageId::trusted(own_id(id)), content }
+                ChatAction::Message {
+                    edits: text("messageId") == Some(id),
+                    id: MessageId::trusted(own_id(id)),
+                    content,
+                }
             }
-            "assistant" => Said::Continuation {
+            "assistant" => ChatAction::Continuation {
                 turn: TurnId::trusted(id_of(last)?),
                 after: last.pointer("/metadata/cursor").and_then(Value::as_u64).map(Seq),
                 parts: parts_of(last)?.to_vec(),

@@ -57,7 +57,7 @@ pub(super) struct Ask {
 
 /// Whose step a call may join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum StepPlacement {
     Anything,
     /// Not beside what runs.
     NothingThatRuns,
@@ -128,12 +128,12 @@ impl AiSdk {
             self.tools.insert(id.to_owned(), held);
             self.held.push(start.clone());
         } else {
-            self.show_call(id, &start.tool, &as_object(start.input.as_ref()), Beside::Anything, out);
+            self.show_call(id, &start.tool, &as_object(start.input.as_ref()), StepPlacement::Anything, out);
         }
     }
 
     /// Shows a call that the agent runs.
-    fn show_call(&mut self, id: &str, tool_name: &str, input: &Value, beside: Beside, out: &mut Frames) {
+    fn show_call(&mut self, id: &str, tool_name: &str, input: &Value, beside: StepPlacement, out: &mut Frames) {
         self.place(id, true, beside, out);
         let (dynamic, provider_executed) = (Some(true), Some(true));
         let tool_name = name(tool_name);
@@ -142,7 +142,7 @@ impl AiSdk {
 
     /// Shows a call that the client runs. One that has its answer is told piece by piece, because a client runs what is told whole.
     fn show_client_call(&mut self, id: &str, tool_name: &str, input: &Value, answered: bool, out: &mut Frames) {
-        self.place(id, false, Beside::NothingThatRuns, out);
+        self.place(id, false, StepPlacement::NothingThatRuns, out);
         self.client_step = true;
         let tool_name = name(tool_name);
         if answered {
@@ -155,11 +155,11 @@ impl AiSdk {
         }
     }
 
-    fn place(&mut self, id: &str, agent: bool, beside: Beside, out: &mut Frames) {
+    fn place(&mut self, id: &str, agent: bool, beside: StepPlacement, out: &mut Frames) {
         self.end_text(out);
         let joins = match beside {
-            Beside::Anything => self.step.calls.is_empty() || self.step_is_busy(),
-            Beside::NothingThatRuns => self.step.calls.is_empty() || (self.step_is_busy() && !self.step_runs()),
+            StepPlacement::Anything => self.step.calls.is_empty() || self.step_is_busy(),
+            StepPlacement::NothingThatRuns => self.step.calls.is_empty() || (self.step_is_busy() && !self.step_runs()),
         };
         if !self.step.open || !joins {
             self.start_step(out);
@@ -171,7 +171,7 @@ impl AiSdk {
     }
 
     /// Shows a call that was held.
-    fn release(&mut self, id: &str, beside: Beside, out: &mut Frames) {
+    fn release(&mut self, id: &str, beside: StepPlacement, out: &mut Frames) {
         if let Some(at) = self.held.iter().position(|start| name(start.tool_use_id.as_str()) == id) {
             let start = self.held.remove(at);
             self.show_call(id, &start.tool, &as_object(start.input.as_ref()), beside, out);
@@ -194,7 +194,7 @@ impl AiSdk {
     pub(super) fn tool_progress(&mut self, progress: &ToolProgress, out: &mut Frames) {
         let id = name(progress.tool_use_id.as_str());
         let Some(text) = progress.text.as_ref().filter(|_| self.is_running(id)) else { return };
-        self.release(id, Beside::Anything, out);
+        self.release(id, StepPlacement::Anything, out);
         let Some(tool) = self.tools.get_mut(id) else { return };
         keep_tail(&mut tool.progress, text, PROGRESS_BYTES);
         let output = Value::from(tool.progress.as_str());
@@ -203,7 +203,7 @@ impl AiSdk {
 
     /// What a running call has so far.
     pub(super) fn preliminary(&mut self, id: &str, output: &Value, out: &mut Frames) {
-        self.release(id, Beside::Anything, out);
+        self.release(id, StepPlacement::Anything, out);
         let (dynamic, provider_executed) = self.flags(id);
         let preliminary = Some(true);
         out.push(&Chunk::ToolOutputAvailable { tool_call_id: id, output, preliminary, dynamic, provider_executed });
@@ -213,12 +213,12 @@ impl AiSdk {
         let id = name(result.tool_use_id.as_str());
         if let Some(start) = self.client_calls.remove(id) {
             // Nobody was asked to run it; it is told like any other.
-            self.show_call(id, &start.tool, &as_object(start.input.as_ref()), Beside::Anything, out);
+            self.show_call(id, &start.tool, &as_object(start.input.as_ref()), StepPlacement::Anything, out);
         }
         if !self.is_running(id) {
             return;
         }
-        self.release(id, Beside::Anything, out);
+        self.release(id, StepPlacement::Anything, out);
         // A call that was refused and one that failed are different states, and only one of them goes with the answer.
         let refused = self.tools.get(id).is_some_and(|tool| tool.refused);
         if refused && self.profile >= Profile::V6 {
@@ -257,7 +257,7 @@ impl AiSdk {
         if self.open_calls == 0
             && let Some(next) = self.held.first().map(|start| name(start.tool_use_id.as_str()).to_owned())
         {
-            self.release(&next, Beside::Anything, out);
+            self.release(&next, StepPlacement::Anything, out);
         }
     }
 
@@ -293,9 +293,9 @@ impl AiSdk {
         match self.tools.get(&id).map(|tool| tool.state) {
             None => {
                 let input = as_object(Some(&request.tool_input));
-                self.show_call(&id, &request.tool_name, &input, Beside::NothingThatRuns, out);
+                self.show_call(&id, &request.tool_name, &input, StepPlacement::NothingThatRuns, out);
             }
-            Some(ToolState::Held) => self.release(&id, Beside::NothingThatRuns, out),
+            Some(ToolState::Held) => self.release(&id, StepPlacement::NothingThatRuns, out),
             Some(_) => {}
         }
         self.end_text(out);

@@ -1,5 +1,5 @@
-//! History, as this protocol's clients read it: what was said, what was answered, what tools gave. Only what has ended: what is open comes with the
-//! stream. A turn that was taken back is not in it.
+//! History as this protocol's clients read it: messages, answers and tool results. It holds only what has ended; what is open comes with the stream.
+//! A turn that was rolled back is left out.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub struct History(Snapshot);
 
 /// What has ended.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct EndedMessages {
     runtime: String,
     model: Option<String>,
     items: Vec<(Option<TurnId>, Value)>,
@@ -28,7 +28,7 @@ pub(super) struct Kept {
 
 impl Default for History {
     fn default() -> Self {
-        Self(Snapshot { kept: Some(Kept::default()), ..Snapshot::new(Seq(u64::MAX)) })
+        Self(Snapshot { kept: Some(EndedMessages::default()), ..Snapshot::new(Seq(u64::MAX)) })
     }
 }
 
@@ -67,7 +67,7 @@ impl History {
     }
 }
 
-impl Kept {
+impl EndedMessages {
     pub(super) fn take(&mut self, envelope: &Envelope) {
         self.seq = envelope.seq;
         match &envelope.event {
@@ -113,7 +113,7 @@ impl Kept {
         let block = |part: &Part| match part {
             Part::Text { text } => json!({ "type": "text", "text": text }),
             Part::Image { media_type, data, blob } => {
-                // What is stored elsewhere is put in by whoever can read it there.
+                // Content that is stored as a blob is added by the code that can read blobs.
                 let (kind, member, value) = match (data, blob) {
                     (None, Some(blob)) => ("url", "url", format!("/api/blobs/{}", blob.id)),
                     (data, _) => ("base64", "data", data.clone().unwrap_or_default()),

@@ -48,7 +48,7 @@ pub struct Snapshot {
     asks: BTreeMap<String, Value>,
     delegates: HashMap<String, String>,
     /// What has ended, for a history; nobody else keeps it.
-    kept: Option<history::Kept>,
+    kept: Option<history::EndedMessages>,
 }
 
 #[derive(Debug, Clone)]
@@ -77,17 +77,17 @@ impl Snapshot {
     /// A fold of the whole log for one reader.
     pub fn new(after: Seq) -> Self {
         let mut fold = Self::default();
-        fold.aim(after);
+        fold.start_reader(after);
         fold
     }
 
-    fn tell(&self, stream: &str, event: StreamEvent<'_>, out: &mut Frames) {
+    fn write_event(&self, stream: &str, event: StreamEvent<'_>, out: &mut Frames) {
         let conversation_id = self.session.as_str();
         out.push_named(STREAM, &StreamPayload { stream_id: stream, agent_id: AGENT_ID, conversation_id, event });
     }
 
     fn compaction(&self, event: StreamEvent<'_>, out: &mut Frames) {
-        self.tell(&format!("compaction:{AGENT_ID}"), event, out);
+        self.write_event(&format!("compaction:{AGENT_ID}"), event, out);
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
@@ -181,7 +181,7 @@ impl Snapshot {
                     result: &text,
                     is_error: result.is_error,
                 };
-                self.tell(&tool.stream, event, out);
+                self.write_event(&tool.stream, event, out);
                 if let Some(kept) = &mut self.kept {
                     kept.tool(envelope, id, &tool.name, &text, result.is_error);
                 }
@@ -212,7 +212,7 @@ impl Snapshot {
             Event::Failure(failure) => {
                 self.update(out);
                 let event = StreamEvent::AgentError { message: &failure.message };
-                self.tell(&format!("system:{}", self.session), event, out);
+                self.write_event(&format!("system:{}", self.session), event, out);
             }
             Event::Done(done) => self.done(envelope, done, out),
             _ => {}
@@ -225,7 +225,7 @@ impl Snapshot {
         if self.open.is_none() {
             self.segment += 1;
             let stream = format!("{}:{}", name(&self.turn), self.segment);
-            self.tell(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
+            self.write_event(&stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
             self.stream.clone_from(&stream);
             self.open = Some(OpenMessage { stream, content: Vec::new(), dirty: false, ending: None });
         }
@@ -253,7 +253,11 @@ impl Snapshot {
             && std::mem::replace(&mut open.dirty, false)
             && let Some(open) = &self.open
         {
-            self.tell(&open.stream, StreamEvent::MessageUpdate { message: Message::assistant(&open.content) }, out);
+            self.write_event(
+                &open.stream,
+                StreamEvent::MessageUpdate { message: Message::assistant(&open.content) },
+                out,
+            );
         }
     }
 
@@ -265,7 +269,7 @@ impl Snapshot {
         }
         if let Some(open) = self.open.take() {
             let message = Message { stop_reason: Some(stop_reason), ..Message::assistant(&open.content) };
-            self.tell(&open.stream, StreamEvent::MessageEnd { message, stop_reason }, out);
+            self.write_event(&open.stream, StreamEvent::MessageEnd { message, stop_reason }, out);
             if let Some(kept) = &mut self.kept {
                 kept.message(envelope, &open.stream, &open.content, stop_reason);
             }
@@ -318,13 +322,13 @@ impl Snapshot {
             partial: String::new(),
             delegates: [0, 0],
         };
-        self.tell_start(id, &tool, out);
+        self.write_start(id, &tool, out);
         self.tools.insert(id.to_owned(), tool);
     }
 
-    fn tell_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
+    fn write_start(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let event = StreamEvent::ToolExecutionStart { tool_call_id: name(id), tool_name: &tool.name, args: &tool.args };
-        self.tell(&tool.stream, event, out);
+        self.write_event(&tool.stream, event, out);
     }
 
     fn delegate(&mut self, id: &str, which: usize, out: &mut Frames) {
@@ -337,11 +341,11 @@ impl Snapshot {
     fn tool_update(&mut self, id: &str, out: &mut Frames) {
         self.update(out);
         if let Some(tool) = self.tools.get(id) {
-            self.tell_update(id, tool, out);
+            self.write_update(id, tool, out);
         }
     }
 
-    fn tell_update(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
+    fn write_update(&self, id: &str, tool: &OpenTool, out: &mut Frames) {
         let mut partial = json!({ "content": [{ "type": "text", "text": tool.partial }] });
         let [begun, ended] = tool.delegates;
         if let (1.., Some(partial)) = (begun, partial.as_object_mut()) {
@@ -356,7 +360,7 @@ impl Snapshot {
             args: &tool.args,
             partial_result: &partial,
         };
-        self.tell(&tool.stream, event, out);
+        self.write_event(&tool.stream, event, out);
     }
 
     // ---- asks ----
@@ -388,15 +392,19 @@ impl Snapshot {
             open.dirty = false;
         }
         if let Some(open) = &self.open {
-            self.tell(&open.stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
-            self.tell(&open.stream, StreamEvent::MessageUpdate { message: Message::assistant(&open.content) }, out);
+            self.write_event(&open.stream, StreamEvent::MessageStart { message: Message::assistant(&[]) }, out);
+            self.write_event(
+                &open.stream,
+                StreamEvent::MessageUpdate { message: Message::assistant(&open.content) },
+                out,
+            );
         }
         let mut tools: Vec<(&String, &OpenTool)> = self.tools.iter().collect();
         tools.sort_by_key(|(_, tool)| tool.order);
         for (id, tool) in tools {
-            self.tell_start(id, tool, out);
+            self.write_start(id, tool, out);
             if !tool.partial.is_empty() || tool.delegates != [0, 0] {
-                self.tell_update(id, tool, out);
+                self.write_update(id, tool, out);
             }
         }
         for ask in self.asks.values() {
@@ -462,11 +470,11 @@ impl Dialect for Snapshot {
     /// What the reader has.
     type Reader = Seq;
 
-    fn aim(&mut self, after: Seq) {
+    fn start_reader(&mut self, after: Seq) {
         (self.after, self.going) = (after, after == Seq::ZERO);
     }
 
-    /// Whoever comes back gets the whole message again, so nothing has to be closed.
+    /// A client that reconnects gets the whole message again, so nothing has to be closed.
     fn close(&mut self, _ending: Ending, _frames: &mut Frames) {
         self.over = true;
     }

@@ -201,7 +201,7 @@ fn run(log: &[Envelope], client: &mut Client, current: bool, tools: &[&str], hea
     dialect.caught_up(&mut frames);
     let (mut upto, mut patience) = (head, patience);
     while !dialect.is_done() {
-        let waits = dialect.waits();
+        let waits = dialect.needs_answer();
         if waits && (patience == 0 || upto == log.len()) {
             dialect.close(Ending::Waiting, &mut frames);
         } else if let Some(envelope) = log.get(upto) {
@@ -351,7 +351,7 @@ fn a_file_of_the_old_versions_is_taken() {
     let said = |part: Value| {
         let messages = json!([{ "id": "m", "role": "user", "content": [{ "type": "text", "text": "look" }, part] }]);
         let run = RunInput::read(&json!({ "threadId": "s", "runId": "r", "messages": messages })).unwrap();
-        run.said().map(|said| said.unwrap().1.remove(1))
+        run.last_user_message().map(|said| said.unwrap().1.remove(1))
     };
     let picture = Part::Image { media_type: "image/png".to_owned(), data: Some("aGk=".to_owned()), blob: None };
     assert_eq!(said(json!({ "type": "binary", "mimeType": "image/png", "data": "aGk=" })), Ok(picture.clone()));

@@ -26,7 +26,7 @@ fn respond(log: &[Envelope], subject: Subject, profile: Profile, head: usize, pa
     dialect.caught_up(&mut frames);
     let (mut upto, mut patience) = (head, patience);
     while !dialect.is_done() {
-        let waits = dialect.waits();
+        let waits = dialect.needs_answer();
         if waits && (patience == 0 || upto == log.len()) {
             dialect.close(Ending::Waiting, &mut frames);
         } else if let Some(envelope) = log.get(upto) {
@@ -336,9 +336,9 @@ fn a_message_that_is_taken_out_of_the_queue_ends_its_response() {
     let mut frames = Frames::default();
     dialect.caught_up(&mut frames);
     dialect.apply(&queue(&["m"]), &mut frames);
-    assert!(!dialect.waits());
+    assert!(!dialect.needs_answer());
     dialect.apply(&queue(&[]), &mut frames);
-    assert!(dialect.waits());
+    assert!(dialect.needs_answer());
     dialect.close(Ending::Waiting, &mut frames);
     let last = frames.iter().last().map(|frame| String::from_utf8_lossy(frame.body).into_owned()).unwrap();
     assert!(last.contains("taken out of the queue"), "{last}");

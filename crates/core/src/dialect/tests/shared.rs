@@ -49,10 +49,10 @@ fn folded<P: Projection>(mut fold: P, log: &[Envelope]) -> P {
 
 fn holds<D: Dialect>(log: &[Envelope], cut: Cut, reader: impl Fn() -> D::Reader) {
     let mut own = D::default();
-    own.aim(reader());
+    own.start_reader(reader());
     let own = folded(own, &log[..cut.start]);
     let mut shared = folded(D::default(), &log[..cut.start]);
-    shared.aim(reader());
+    shared.start_reader(reader());
     assert_eq!(told(shared, log, cut), told(own, log, cut), "{} at {cut:?}", std::any::type_name::<D>());
 }
 
@@ -67,7 +67,7 @@ fn answers_the_same<P: Projection + Default + Clone, T: PartialEq + std::fmt::De
     assert_eq!(ask(&copy), ask(&own), "{} at {start} to {head}", std::any::type_name::<P>());
 }
 
-/// The history of the AI SDK is shared up to the first ask that waits, and aimed from there.
+/// The history of the AI SDK is shared up to the first ask that waits, and told apart from there.
 fn history_holds<const V: u8>(log: &[Envelope], profile: Profile, Cut { start, head }: Cut) {
     let waiting = pending(&log[..head]);
     let waits = |envelope: &Envelope| match &envelope.event {
@@ -78,7 +78,7 @@ fn history_holds<const V: u8>(log: &[Envelope], profile: Profile, Cut { start, h
     };
     let first = log[..head].iter().position(waits).unwrap_or(head);
     let mut copy = folded(HistoryOf::<V>::default(), &log[..start.min(first)]);
-    copy.aim(waiting.clone());
+    copy.start_reader(waiting.clone());
     let copy = folded(copy, &log[start.min(first)..head]);
     let own = folded(History::new(profile, waiting), &log[..head]);
     assert_eq!(json!(copy.messages(usize::MAX)), json!(own.messages(usize::MAX)), "{profile:?} at {start} to {head}");

@@ -1,4 +1,4 @@
-//! Items: what was said and done, each begun once and ended once.
+//! Items: messages, thoughts and tool calls. Each begins once and ends once.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::event::{Activity, Envelope, Event, FileChange, Part, StepStatus, Tool
 pub(super) struct OpenText {
     id: ItemId,
     parent: Option<ItemId>,
-    voice: Voice,
+    text_kind: TextKind,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
+enum TextKind {
     Text,
     Reasoning,
 }
@@ -48,12 +48,12 @@ impl Universal {
         match &envelope.event {
             Event::Delta(delta) => {
                 let last = delta.done.then_some(if delta.interrupted { Status::Failed } else { Status::Completed });
-                self.say(envelope, Voice::Text, (delta.block_id.as_str(), &delta.text), last, out);
+                self.say(envelope, TextKind::Text, (delta.block_id.as_str(), &delta.text), last, out);
             }
             Event::Thinking(thinking) => {
                 let ended = if thinking.interrupted { Status::Failed } else { Status::Completed };
                 let last = (thinking.done == Some(true)).then_some(ended);
-                self.say(envelope, Voice::Reasoning, (thinking.block_id.as_str(), &thinking.text), last, out);
+                self.say(envelope, TextKind::Reasoning, (thinking.block_id.as_str(), &thinking.text), last, out);
             }
             Event::Retracted(retracted) => match self.texts.remove(retracted.block_id.as_str()) {
                 Some(mut open) => {
@@ -103,7 +103,7 @@ impl Universal {
             Event::BackgroundEnded(ended) => {
                 self.note(envelope, "Background work ended", Some(work(ended.status)), None, out);
             }
-            // What was told stays told here; whoever shows it can at least learn that it does not count any more.
+            // This protocol cannot take back what was sent; a client can at least learn that it no longer counts.
             Event::Rollback(rollback) => self.note(envelope, "Taken back", None, Some(json!(rollback)), out),
             Event::CompactionStart(_) => self.note(envelope, "Compacting", None, None, out),
             Event::CompactionEnd(end) => self.note(envelope, "Compacted", None, Some(json!(end)), out),
@@ -191,28 +191,28 @@ impl Universal {
     fn say(
         &mut self,
         envelope: &Envelope,
-        voice: Voice,
+        text_kind: TextKind,
         (block, text): (&str, &str),
         last: Option<Status>,
         out: &mut Frames,
     ) {
-        if !self.open(voice).contains_key(block) {
-            if text.is_empty() && (last.is_some() || voice == Voice::Text) {
+        if !self.open(text_kind).contains_key(block) {
+            if text.is_empty() && (last.is_some() || text_kind == TextKind::Text) {
                 return;
             }
             let frame = self.frame(envelope, name(block), Kind::Message, Role::Assistant);
             self.started(envelope, frame, &[], out);
-            let open = OpenText { id: frame.id, parent: frame.parent, voice, text: String::new() };
-            self.open(voice).insert(block.to_owned(), open);
+            let open = OpenText { id: frame.id, parent: frame.parent, text_kind, text: String::new() };
+            self.open(text_kind).insert(block.to_owned(), open);
         }
-        if let Some(open) = self.open(voice).get_mut(block).filter(|_| !text.is_empty()) {
+        if let Some(open) = self.open(text_kind).get_mut(block).filter(|_| !text.is_empty()) {
             open.text.push_str(text);
             let data = DeltaData { item_id: open.id, native_item_id: name(block), delta: text };
             self.emit(envelope, By::Agent, "item.delta", &data, out);
         }
         if let Some(status) = last {
-            for voice in [Voice::Reasoning, Voice::Text] {
-                if let Some(open) = self.open(voice).remove(block) {
+            for text_kind in [TextKind::Reasoning, TextKind::Text] {
+                if let Some(open) = self.open(text_kind).remove(block) {
                     self.end_text(envelope, block, &open, status, out);
                 }
             }
@@ -220,17 +220,17 @@ impl Universal {
     }
 
     /// An agent may give a thought and a text the same name.
-    fn open(&mut self, voice: Voice) -> &mut HashMap<String, OpenText> {
-        match voice {
-            Voice::Text => &mut self.texts,
-            Voice::Reasoning => &mut self.thoughts,
+    fn open(&mut self, text_kind: TextKind) -> &mut HashMap<String, OpenText> {
+        match text_kind {
+            TextKind::Text => &mut self.texts,
+            TextKind::Reasoning => &mut self.thoughts,
         }
     }
 
     fn end_text(&mut self, envelope: &Envelope, native: &str, open: &OpenText, status: Status, out: &mut Frames) {
-        let content = match open.voice {
-            Voice::Text => Content::Text { text: &open.text },
-            Voice::Reasoning => Content::Reasoning { text: &open.text, visibility: "public" },
+        let content = match open.text_kind {
+            TextKind::Text => Content::Text { text: &open.text },
+            TextKind::Reasoning => Content::Reasoning { text: &open.text, visibility: "public" },
         };
         let frame = Frame {
             id: open.id,

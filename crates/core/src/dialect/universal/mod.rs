@@ -106,7 +106,7 @@ impl Universal {
     /// A fold of the whole log for one reader.
     pub fn new(about: About, wanted: Wanted, raw: Raw) -> Self {
         let mut fold = Self::default();
-        fold.aim(Reader { about, wanted, raw });
+        fold.start_reader(Reader { about, wanted, raw });
         fold
     }
 
@@ -365,7 +365,7 @@ impl Projection for Universal {
 impl Dialect for Universal {
     type Reader = Reader;
 
-    fn aim(&mut self, Reader { about, wanted, raw }: Reader) {
+    fn start_reader(&mut self, Reader { about, wanted, raw }: Reader) {
         self.awaited = match &wanted {
             Wanted::TurnOf(message_id) => Some(Awaited::new(message_id.clone())),
             Wanted::After(_) => None,
@@ -374,8 +374,8 @@ impl Dialect for Universal {
         (self.about, self.wanted, self.raw) = (about, wanted, raw);
     }
 
-    fn waits(&self) -> bool {
-        !self.over && self.awaited.as_ref().and_then(Awaited::loss).is_some()
+    fn needs_answer(&self) -> bool {
+        !self.over && self.awaited.as_ref().and_then(Awaited::no_turn_reason).is_some()
     }
 
     /// There is no last word: a stream that ends has ended.

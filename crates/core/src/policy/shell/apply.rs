@@ -1,4 +1,4 @@
-//! What a known program does with its words, by the table.
+//! Applies the table of programs: turns the words of a known program into acts.
 
 use super::options::{self, Options, Order};
 use super::word::Word;
@@ -98,7 +98,7 @@ impl Reader<'_> {
         for given in options.values(&program.opaque, &program.harmless) {
             acts.push(Act::because(Kind::Opaque, format!("{} runs what cannot be told", given.name)));
             if let Some(value) = &given.value {
-                self.loose(&value.text.clone());
+                self.scan_for_destruction(&value.text.clone());
             }
         }
         for change in &program.changes {

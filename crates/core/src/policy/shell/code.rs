@@ -1,4 +1,4 @@
-//! Code that is not a shell's: what little of it can be seen. And text that could not be read at all.
+//! Looks for destructive commands in code of other languages, and in text that could not be parsed.
 
 use super::options::{self, Order};
 use super::word::Word;
@@ -7,7 +7,7 @@ use crate::policy::act::{Act, Command, Kind, Location};
 use crate::policy::programs::{self, Program};
 
 /// Programs that destroy. Their names are looked for in code that cannot be read.
-const DESTROYERS: &[&str] = &[
+const DESTRUCTIVE_PROGRAMS: &[&str] = &[
     "rm",
     "rmdir",
     "dd",
@@ -38,14 +38,14 @@ const DESTROYERS: &[&str] = &[
     "rmtree",
 ];
 /// Guesses at one call, and the words of each. What is guessed is opaque already.
-const MOST_GUESSES: usize = 64;
+const MAX_GUESSES: usize = 64;
 /// Guesses inside guesses.
-const MOST_GUESSING: usize = 2;
-const MOST_WORDS: usize = 10;
+const MAX_GUESS_DEPTH: usize = 2;
+const MAX_GUESS_WORDS: usize = 10;
 
 impl Reader<'_> {
     /// Looks for destruction in a text that is not understood. What it finds is only ever denied, never allowed.
-    pub(super) fn loose(&mut self, text: &str) {
+    pub(super) fn scan_for_destruction(&mut self, text: &str) {
         if text.is_empty() || self.exceeded.is_some() {
             return;
         }
@@ -53,7 +53,7 @@ impl Reader<'_> {
         let tokens: Vec<&str> = text.split(separators).filter(|token| !token.is_empty()).collect();
         for (at, token) in tokens.iter().enumerate() {
             let name = programs::name_of(token.rsplit('=').next().unwrap_or(token));
-            let is_destroyer = DESTROYERS.contains(&name) || name.starts_with("mkfs.");
+            let is_destroyer = DESTRUCTIVE_PROGRAMS.contains(&name) || name.starts_with("mkfs.");
             // `shutil.rmtree("/")`
             let is_call = name.ends_with(".rmtree")
                 || name.ends_with("rmSync")
@@ -62,10 +62,11 @@ impl Reader<'_> {
             if !is_destroyer && !is_call {
                 continue;
             }
-            if self.guesses > MOST_GUESSES || self.step().is_none() {
+            if self.guesses > MAX_GUESSES || self.step().is_none() {
                 return;
             }
-            let mut words: Vec<Word> = tokens.iter().skip(at).take(MOST_WORDS).map(|token| self.bare(token)).collect();
+            let mut words: Vec<Word> =
+                tokens.iter().skip(at).take(MAX_GUESS_WORDS).map(|token| self.bare(token)).collect();
             // `exec=rm` is about `rm`.
             if let Some(first) = words.first_mut().filter(|first| first.text.contains('=')) {
                 name.clone_into(&mut first.text);
@@ -76,20 +77,20 @@ impl Reader<'_> {
             }
             self.guess(|reader| reader.run(&words, &Input::default()));
         }
-        if is_bomb(text) {
+        if is_fork_bomb(text) {
             self.note(Act::because(Kind::ForkBomb, "a function starts itself again and again"));
         }
     }
 
     /// Where the grammar has lost its way, a line may still say what it does.
-    pub(super) fn read_again(&mut self, text: &str) {
+    pub(super) fn parse_line_by_line(&mut self, text: &str) {
         // The grammar takes two pairs of backticks for one.
         if text.contains('`') {
             let other = without_backticks(text);
             self.guess(|reader| reader.script(&other, &Input::default()));
         }
         if text.contains('\n') {
-            for line in text.lines().filter(|line| !line.trim().is_empty()).take(MOST_GUESSES) {
+            for line in text.lines().filter(|line| !line.trim().is_empty()).take(MAX_GUESSES) {
                 self.guess(|reader| reader.script(line, &Input::default()));
             }
         }
@@ -108,7 +109,7 @@ impl Reader<'_> {
     /// Reads what is only guessed, and keeps of it what destroys something.
     fn guess(&mut self, work: impl FnOnce(&mut Self) -> Option<String>) {
         self.guesses += 1;
-        if self.guesses > MOST_GUESSES || self.guessing >= MOST_GUESSING {
+        if self.guesses > MAX_GUESSES || self.guessing >= MAX_GUESS_DEPTH {
             return;
         }
         self.guessing += 1;
@@ -159,7 +160,7 @@ impl Reader<'_> {
                 }
                 _ => {
                     acts.push(Act::because(Kind::Opaque, "the script of sed may run or write something"));
-                    self.loose(&script.text.clone());
+                    self.scan_for_destruction(&script.text.clone());
                 }
             }
         }
@@ -188,7 +189,7 @@ impl Reader<'_> {
             files = rest;
             if !code.is_known() || !is_plain_awk(&code.text) {
                 acts.push(Act::because(Kind::Opaque, "the program of awk may run or write something"));
-                self.loose(&code.text.clone());
+                self.scan_for_destruction(&code.text.clone());
             }
         }
         let files: Vec<Word> =
@@ -234,7 +235,7 @@ fn destroys(command: &Command) -> bool {
     command.acts.iter().any(bad)
 }
 
-fn is_bomb(text: &str) -> bool {
+fn is_fork_bomb(text: &str) -> bool {
     let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let Some((name, rest)) = bare.split_once("(){") else { return false };
     let name = name.rsplit([';', '|', '&', '"', '\'', '(']).next().unwrap_or_default();

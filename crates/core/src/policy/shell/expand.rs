@@ -1,10 +1,10 @@
-//! From the pieces of a word to the words that the shell makes of it: braces, variables, splitting.
+//! Expands the pieces of a word into the words that a shell makes of it: braces, variables, splitting.
 
 use super::lex::Piece;
 use super::word::{Doubt, Word};
 
 /// Words that one word may become. What becomes more is not looked at one by one.
-const MOST: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// More words than anybody looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) fn fields(pieces: Vec<Piece>) -> Result<Vec<Word>, TooMany> {
         for variant in variants {
             words.extend(split(variant).into_iter().map(|word| Word { one_of: word.one_of | one_of, ..word }));
         }
-        if words.len() > MOST {
+        if words.len() > MAX_WORDS {
             return Err(TooMany);
         }
     }
@@ -59,7 +59,7 @@ fn variants(pieces: Vec<Piece>) -> Result<Vec<Vec<Piece>>, TooMany> {
                 if !words.is_empty() {
                     variants = more;
                 }
-                if variants.len() > MOST {
+                if variants.len() > MAX_WORDS {
                     return Err(TooMany);
                 }
             }
@@ -84,7 +84,7 @@ fn braces(pieces: Vec<Piece>) -> Result<Vec<Vec<Piece>>, TooMany> {
             }
             None => done.push(pieces),
         }
-        if done.len() + waiting.len() > MOST {
+        if done.len() + waiting.len() > MAX_WORDS {
             return Err(TooMany);
         }
     }
@@ -151,7 +151,7 @@ fn range(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
     let (low, high) = numbers.or(letters)?;
     let count = usize::try_from(low.abs_diff(high) / step).ok()?;
     // More than that fails as too many later; one more says so.
-    let steps = (0..=count.min(MOST)).map(|index| {
+    let steps = (0..=count.min(MAX_WORDS)).map(|index| {
         let by = i64::try_from(u64::try_from(index).unwrap_or(0).saturating_mul(step)).unwrap_or(0);
         if low <= high { low.saturating_add(by) } else { low.saturating_sub(by) }
     });
@@ -190,7 +190,7 @@ fn split(pieces: Vec<Piece>) -> Vec<Word> {
             }
             Piece::Value { words: values, quoted: false } => {
                 for value in values {
-                    pour(&value, &mut current, &mut words);
+                    append_split(&value, &mut current, &mut words);
                 }
             }
         }
@@ -199,7 +199,7 @@ fn split(pieces: Vec<Piece>) -> Vec<Word> {
     words
 }
 
-fn pour(value: &Word, current: &mut Option<Word>, words: &mut Vec<Word>) {
+fn append_split(value: &Word, current: &mut Option<Word>, words: &mut Vec<Word>) {
     if value.text.starts_with(char::is_whitespace) {
         words.extend(current.take());
     }

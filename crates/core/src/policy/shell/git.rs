@@ -1,4 +1,4 @@
-//! Git: its own options before the command, and where positions and not options decide.
+//! Git: options before the sub-command, and sub-commands whose meaning depends on the position of words.
 
 use super::options::{self, Options, Order};
 use super::word::Word;

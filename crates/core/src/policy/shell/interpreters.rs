@@ -79,7 +79,7 @@ impl Reader<'_> {
             }
             _ => {
                 acts.push(Act::because(Kind::Opaque, "it runs what a pipe or a person types"));
-                self.loose(&input.text.clone().unwrap_or_default());
+                self.scan_for_destruction(&input.text.clone().unwrap_or_default());
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The text of a word as pieces. The tree says where substitutions are; everything else is read here, by the shell's own rules, so that a word
-//! that the grammar misread is noticed.
+//! Splits the text of a word into pieces. The syntax tree says where substitutions are. Everything else is read here by the shell's own rules, so
+//! that a word that the grammar misread is noticed.
 
 use tree_sitter::Node;
 

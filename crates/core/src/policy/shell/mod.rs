@@ -29,31 +29,31 @@ use super::call::World;
 use super::paths::{self, Base, Known};
 
 /// The longest script that is looked at, in bytes. Scripts inside it count again.
-const MOST_BYTES: usize = 64 * 1024;
-const MOST_BYTES_IN_ALL: usize = 4 * MOST_BYTES;
+const MAX_SCRIPT_BYTES: usize = 64 * 1024;
+const MAX_TOTAL_BYTES: usize = 4 * MAX_SCRIPT_BYTES;
 /// Nodes, words and commands that are looked at.
-const MOST_STEPS: u32 = 20_000;
+const MAX_STEPS: u32 = 20_000;
 /// How deep things may stand inside each other.
-const MOST_DEPTH: u32 = 40;
+const MAX_DEPTH: u32 = 40;
 /// Acts that are kept of one script. Nobody reads more, and each is judged.
-const MOST_COMMANDS: usize = 4_000;
+const MAX_COMMANDS: usize = 4_000;
 
 /// What a script comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ScriptReading {
     pub(crate) commands: Vec<Command>,
 }
 
 /// Where a script runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'w> {
+pub(crate) struct ScriptContext<'w> {
     pub(crate) world: &'w dyn World,
     /// What counts as inside. Resolved.
     pub(crate) workspace: &'w str,
     pub(crate) directory: &'w str,
 }
 
-pub(crate) fn read(script: &str, around: Around<'_>) -> Reading {
+pub(crate) fn read(script: &str, around: ScriptContext<'_>) -> ScriptReading {
     let mut reader = Reader {
         around,
         parser: None,
@@ -90,7 +90,7 @@ impl Input {
 }
 
 pub(crate) struct Reader<'w> {
-    around: Around<'w>,
+    around: ScriptContext<'w>,
     parser: Option<tree_sitter::Parser>,
     steps: u32,
     bytes: usize,
@@ -111,7 +111,7 @@ pub(crate) struct Reader<'w> {
 }
 
 impl Reader<'_> {
-    fn finish(mut self) -> Reading {
+    fn finish(mut self) -> ScriptReading {
         if let Some(why) = self.exceeded {
             self.pending.push(Act::because(Kind::TooMuch, why));
         }
@@ -119,13 +119,13 @@ impl Reader<'_> {
             let acts = std::mem::take(&mut self.pending);
             self.commands.push(Command { words: Vec::new(), inside: Vec::new(), acts });
         }
-        Reading { commands: self.commands }
+        ScriptReading { commands: self.commands }
     }
 
     /// One more step. Nothing when there were too many.
     fn step(&mut self) -> Option<()> {
         self.steps += 1;
-        if self.steps > MOST_STEPS || self.commands.len() > MOST_COMMANDS {
+        if self.steps > MAX_STEPS || self.commands.len() > MAX_COMMANDS {
             self.exceeded.get_or_insert("the script is too long to be judged");
         }
         self.exceeded.is_none().then_some(())
@@ -133,7 +133,7 @@ impl Reader<'_> {
 
     /// Goes one level deeper for the time of a call.
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        if self.depth >= MOST_DEPTH {
+        if self.depth >= MAX_DEPTH {
             self.exceeded.get_or_insert("commands stand too deep inside each other to be judged");
         }
         self.step()?;

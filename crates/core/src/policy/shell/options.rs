@@ -4,7 +4,7 @@ use super::word::Word;
 use crate::policy::programs::Program;
 
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct GivenOption {
     /// `-r`, `--output`; long ones as they are written.
     pub(super) name: String,
     pub(super) value: Option<Word>,
@@ -12,7 +12,7 @@ pub(super) struct Given {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<GivenOption>,
     pub(super) operands: Vec<Word>,
     /// A word that is not known stands where an option may stand.
     pub(super) doubtful: bool,
@@ -33,14 +33,14 @@ impl Options {
         &'a self,
         names: &'a [String],
         harmless: &'a [String],
-    ) -> impl Iterator<Item = &'a Given> + 'a {
+    ) -> impl Iterator<Item = &'a GivenOption> + 'a {
         self.given
             .iter()
             .filter(move |given| !harmless.contains(&given.name) && names.iter().any(|name| is_same(&given.name, name)))
     }
 
     pub(super) fn value_of(&self, names: &[&str]) -> Option<&Word> {
-        let is_one = |given: &&Given| names.iter().any(|name| is_same(&given.name, name));
+        let is_one = |given: &&GivenOption| names.iter().any(|name| is_same(&given.name, name));
         self.given.iter().find(is_one).and_then(|given| given.value.as_ref())
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn read(words: &[Word], program: &Program, order: Order) -> Options {
                 None if takes(text) => (text, rest.next().cloned()),
                 None => (text, None),
             };
-            options.given.push(Given { name: name.to_owned(), value });
+            options.given.push(GivenOption { name: name.to_owned(), value });
         } else {
             cluster(word, &takes, &mut rest, &mut options);
         }
@@ -109,9 +109,9 @@ fn cluster<'w>(
         if takes(&name) {
             let after = at + letter.len_utf8();
             let value = if after < word.text.len() { Some(word.without(after)) } else { rest.next().cloned() };
-            options.given.push(Given { name, value });
+            options.given.push(GivenOption { name, value });
             return;
         }
-        options.given.push(Given { name, value: None });
+        options.given.push(GivenOption { name, value: None });
     }
 }

@@ -1,4 +1,4 @@
-//! What simple programs write, where that is plain: the guess of what a pipe into a shell would run. It serves denials only.
+//! Predicts the output of simple programs, to guess what a pipe into a shell would run. The guess can only lead to a denial.
 
 use base64::Engine as _;
 
@@ -6,7 +6,7 @@ use super::word::Word;
 use super::{Input, Reader};
 
 /// Text that is passed on from command to command.
-const MOST: usize = 16 * 1024;
+const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 impl Reader<'_> {
     pub(super) fn output(&mut self, name: &str, words: &[Word], input: &Input) -> Option<String> {
@@ -29,7 +29,7 @@ impl Reader<'_> {
             "pwd" => self.lookup("PWD").first().map(|word| word.text.clone()),
             _ => None,
         };
-        said.filter(|said| said.len() <= MOST)
+        said.filter(|said| said.len() <= MAX_TEXT_BYTES)
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn printf(words: &[Word]) -> Option<String> {
             }
             took = true;
         }
-        if !took || values.peek().is_none() || said.len() > MOST {
+        if !took || values.peek().is_none() || said.len() > MAX_TEXT_BYTES {
             break;
         }
     }

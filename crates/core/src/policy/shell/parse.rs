@@ -1,4 +1,4 @@
-//! From text to a tree, within bounds, and checks that the tree is about this very text.
+//! Parses text into a syntax tree within limits, and checks that the tree covers the whole text.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use super::Reader;
 
 /// How often the parser may report that it is still at work. It does so every few hundred steps.
-const MOST_REPORTS: u32 = 20_000;
+const MAX_PARSER_REPORTS: u32 = 20_000;
 
 impl Reader<'_> {
     pub(super) fn parse(&mut self, text: &str) -> Option<Tree> {
@@ -20,7 +20,7 @@ impl Reader<'_> {
         let mut reports = 0_u32;
         let mut bounded = |_: &tree_sitter::ParseState| {
             reports += 1;
-            if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if reports > MAX_PARSER_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let bytes = text.as_bytes();
         let options = ParseOptions::new().progress_callback(&mut bounded);

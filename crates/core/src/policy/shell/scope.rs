@@ -1,4 +1,4 @@
-//! What a shell remembers while it runs: variables, functions, where it is, what it has written.
+//! The state of a shell while its script is read: variables, functions, working directory, written files.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use super::word::{Doubt, Word};
 use crate::policy::paths::{self, Base};
 
 /// Values that are kept of one variable.
-const MOST_VALUES: usize = 16;
+const MAX_VALUES: usize = 16;
 /// Directories that the shell may be in.
-const MOST_BASES: usize = 4;
+const MAX_BASES: usize = 4;
 
 #[derive(Debug, Clone)]
 pub(super) struct Function {
@@ -58,7 +58,7 @@ impl Scope {
                 self.bases.push(base);
             }
         }
-        if self.bases.len() > MOST_BASES {
+        if self.bases.len() > MAX_BASES {
             self.bases = vec![Base::Unknown];
         }
     }
@@ -120,7 +120,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn assign(&mut self, name: &str, values: Vec<Word>) {
-        let values = if values.len() > MOST_VALUES { vec![Word::unknown(Doubt::Free, "")] } else { values };
+        let values = if values.len() > MAX_VALUES { vec![Word::unknown(Doubt::Free, "")] } else { values };
         self.scope.variables.insert(name.to_owned(), values);
     }
 
@@ -132,9 +132,9 @@ impl Reader<'_> {
                 all.push(value);
             }
         }
-        if all.len() > MOST_VALUES {
+        if all.len() > MAX_VALUES {
             // The first guesses stay: they are what denials look at.
-            all.truncate(MOST_VALUES);
+            all.truncate(MAX_VALUES);
             for word in &mut all {
                 (word.doubt, word.lead, word.many) = (Doubt::Free, true, true);
             }

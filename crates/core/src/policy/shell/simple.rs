@@ -169,7 +169,7 @@ impl Reader<'_> {
         if RESERVED.contains(&first.text.as_str()) && !first.quoted {
             self.opaque("it cannot be read for sure");
             let rest: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-            self.loose(&rest.join(" "));
+            self.scan_for_destruction(&rest.join(" "));
         }
         let looks_like_option = |word: &&Word| word.one_of && word.text.starts_with('-');
         if words.iter().skip(1).any(|word| looks_like_option(&word)) {

@@ -1,4 +1,4 @@
-//! Programs that a table cannot describe: each has its own way with words.
+//! Programs that need code of their own because the table cannot describe them.
 
 use super::apply::host_of;
 use super::options::{self, Order};
@@ -8,7 +8,7 @@ use crate::policy::act::{Act, Kind};
 use crate::policy::programs::{self, Program, Special};
 
 /// What makes a search pick some files instead of all.
-const PICKS: &[&str] = &[
+const FIND_FILTERS: &[&str] = &[
     "-name",
     "-iname",
     "-path",
@@ -82,7 +82,7 @@ impl Reader<'_> {
             acts.push(Act::because(Kind::Opaque, "a word that is not known may be an option"));
         }
         self.touch(Kind::Read, &roots, false, acts);
-        let picks = expression.iter().any(|word| PICKS.contains(&word.text.as_str()));
+        let picks = expression.iter().any(|word| FIND_FILTERS.contains(&word.text.as_str()));
         let named = expression.iter().position(|word| matches!(word.text.as_str(), "-name" | "-iname"));
         let named =
             named.and_then(|at| expression.get(at + 1)).filter(|word| word.is_known()).map(|word| word.text.clone());

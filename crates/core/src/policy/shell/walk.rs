@@ -1,11 +1,11 @@
-//! The statements of a script, one after the other, as far as they may run at all.
+//! Walks through the statements of a script that may run.
 
 use tree_sitter::Node;
 
 use super::parse::{children, is_comment, is_whole, substitutions, text_of};
 use super::scope::Function;
 use super::word::{Doubt, Word};
-use super::{Input, MOST_BYTES, MOST_BYTES_IN_ALL, Reader};
+use super::{Input, MAX_SCRIPT_BYTES, MAX_TOTAL_BYTES, Reader};
 use crate::policy::act::{Act, Kind};
 
 impl Reader<'_> {
@@ -13,7 +13,7 @@ impl Reader<'_> {
     pub(super) fn script(&mut self, text: &str, input: &Input) -> Option<String> {
         self.deeper(|reader| {
             reader.bytes = reader.bytes.saturating_add(text.len());
-            if text.len() > MOST_BYTES || reader.bytes > MOST_BYTES_IN_ALL {
+            if text.len() > MAX_SCRIPT_BYTES || reader.bytes > MAX_TOTAL_BYTES {
                 reader.exceeded.get_or_insert("the script is too long to be judged");
                 return None;
             }
@@ -31,7 +31,7 @@ impl Reader<'_> {
             let before = std::mem::replace(&mut reader.misread, root.has_error());
             if root.has_error() {
                 reader.opaque("it cannot be parsed");
-                reader.loose(text);
+                reader.scan_for_destruction(text);
                 // What is no number is a substitution with a subshell in it. The shell tries both.
                 if text.contains("$((") && reader.guessing == 0 {
                     let other = text.replace("$((", "$( (");
@@ -40,7 +40,7 @@ impl Reader<'_> {
             }
             let output = reader.walk(root, text, input);
             if std::mem::replace(&mut reader.misread, before) {
-                reader.read_again(text);
+                reader.parse_line_by_line(text);
             }
             output
         })
@@ -63,7 +63,7 @@ impl Reader<'_> {
                 Some(String::new())
             }
             "compound_statement" => self.sequence(&below, source, input),
-            "subshell" => self.apart(|reader| reader.sequence(&below, source, input)),
+            "subshell" => self.in_subshell(|reader| reader.sequence(&below, source, input)),
             "list" => self.list(&below, source, input),
             "pipeline" => self.pipeline(&below, source, input.clone()),
             "redirected_statement" => self.redirected(&below, source, input),
@@ -96,7 +96,7 @@ impl Reader<'_> {
             kind => {
                 let what = if node.is_error() { "it cannot be parsed" } else { "its grammar is not known" };
                 self.opaque(format!("{what}: {kind}"));
-                self.loose(text_of(node, source));
+                self.scan_for_destruction(text_of(node, source));
                 for child in &below {
                     if child.is_named() {
                         self.walk(*child, source, input);
@@ -111,7 +111,7 @@ impl Reader<'_> {
     pub(super) fn misread(&mut self, text: &str) {
         self.misread = true;
         self.opaque("it cannot be read for sure");
-        self.loose(text);
+        self.scan_for_destruction(text);
     }
 
     fn child(&mut self, child: Node<'_>, source: &str, input: &Input) -> Option<String> {
@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 
     /// A shell of its own: what it sets is gone after it. What it writes is not.
-    fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    fn in_subshell<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.scope.clone();
         let done = work(self);
         let after = std::mem::replace(&mut self.scope, before);
@@ -200,7 +200,7 @@ impl Reader<'_> {
                 self.opaque("it cannot be parsed: something is missing");
             }
             if child.is_named() {
-                let output = self.apart(|reader| reader.child(*child, source, &input));
+                let output = self.in_subshell(|reader| reader.child(*child, source, &input));
                 input = Input::of(output);
             }
         }
@@ -224,13 +224,13 @@ impl Reader<'_> {
         if self.scope.variables != variables || self.scope.bases != bases {
             let first = self.commands.len();
             self.maybe(&mut round);
-            self.forget_twins(first);
+            self.drop_duplicates(first);
         }
         None
     }
 
     /// Takes away what was found again.
-    fn forget_twins(&mut self, from: usize) {
+    fn drop_duplicates(&mut self, from: usize) {
         let later = self.commands.split_off(from.min(self.commands.len()));
         for command in later {
             if !self.commands.contains(&command) {
@@ -313,7 +313,7 @@ impl Reader<'_> {
         };
         // Redirections of the body belong to it.
         let text = source.get(body.start_byte()..node.end_byte()).unwrap_or_default();
-        if Self::is_bomb(&name, text_of(body, source)) {
+        if Self::is_fork_bomb(&name, text_of(body, source)) {
             self.note(Act::because(Kind::ForkBomb, format!("`{name}` starts itself again and again")));
         }
         let certain = self.scope.maybe == 0 && !self.scope.functions.contains_key(&name);
@@ -322,7 +322,7 @@ impl Reader<'_> {
     }
 
     /// A function that starts itself in the background or twice.
-    fn is_bomb(name: &str, body: &str) -> bool {
+    fn is_fork_bomb(name: &str, body: &str) -> bool {
         let words = body.split(|c: char| c.is_whitespace() || "|&;(){}`$".contains(c));
         let calls = words.filter(|word| *word == name).count();
         calls > 1 || (calls == 1 && body.replace("&&", "").replace("2>&1", "").contains('&'))
@@ -349,7 +349,7 @@ impl Reader<'_> {
         let trap = |text: &str| text.contains(['`', '[']) || text.contains("$(");
         if values.into_iter().any(|word| trap(&word.text)) || (text.contains('\'') && trap(text)) {
             self.opaque("a number in it is code");
-            self.loose(text);
+            self.scan_for_destruction(text);
         }
     }
 
@@ -369,7 +369,7 @@ impl Reader<'_> {
                 let inner = inner.strip_suffix('`').unwrap_or(inner);
                 if inner.contains('\\') {
                     let bare = inner.replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\");
-                    return reader.apart(|reader| reader.script(&bare, &Input::default()));
+                    return reader.in_subshell(|reader| reader.script(&bare, &Input::default()));
                 }
             }
             let below = children(node);
@@ -377,7 +377,7 @@ impl Reader<'_> {
                 reader.misread(text);
             }
             // `$(< file)` is what the file holds.
-            reader.apart(|reader| reader.sequence(&below, source, &Input::default()))
+            reader.in_subshell(|reader| reader.sequence(&below, source, &Input::default()))
         });
         let found = std::mem::replace(&mut self.pending, kept);
         for act in found {

@@ -1,4 +1,4 @@
-//! Programs that run other programs, and need more than the table to be seen through.
+//! Programs that run other programs and need more than the table.
 
 use super::options::{self, Order};
 use super::word::Word;
@@ -56,7 +56,7 @@ impl Reader<'_> {
         for file in options.values(&program.reads, &[]).filter_map(|given| given.value.clone()).collect::<Vec<_>>() {
             if file.text == "-" {
                 acts.push(Act::because(Kind::Opaque, "its rules come from a pipe"));
-                self.loose(&input.text.clone().unwrap_or_default());
+                self.scan_for_destruction(&input.text.clone().unwrap_or_default());
             } else {
                 self.script_file(&file, None, acts);
             }
@@ -68,7 +68,7 @@ impl Reader<'_> {
             let (name, value) = word.text.split_once('=').unwrap_or_default();
             if matches!(name, "SHELL" | "MAKEFLAGS") || value.contains(['$', '`', ';', '|', '&']) {
                 acts.push(Act::because(Kind::Opaque, format!("{name} decides what is run")));
-                self.loose(&word.text.clone());
+                self.scan_for_destruction(&word.text.clone());
             }
         }
         acts.push(Act::of(Kind::Build));

@@ -11,7 +11,7 @@ use crate::policy::{Effect, MODES, Policy};
 const TRIES: u64 = 4_000;
 
 /// Words that must be denied everywhere, however they are wrapped.
-const DESTROYERS: &[&[&str]] = &[
+const DESTRUCTIVE_PROGRAMS: &[&[&str]] = &[
     &["rm", "-rf", "/"],
     &["rm", "-r", "-f", "/*"],
     &["rm", "-rf", "/etc"],
@@ -225,7 +225,7 @@ fn wrapped(script: &str, dice: &mut Dice) -> String {
 fn attempt(seed: u64) -> (String, &'static [&'static str]) {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let (words, modes): (_, &[&str]) =
-        if dice.below(2) == 0 { (*dice.of(DESTROYERS), MODES) } else { (*dice.of(DANGERS), &MODES[..3]) };
+        if dice.below(2) == 0 { (*dice.of(DESTRUCTIVE_PROGRAMS), MODES) } else { (*dice.of(DANGERS), &MODES[..3]) };
     let mut script = command(words, &mut dice);
     for _ in 0..dice.below(6) {
         let more = wrapped(&script, &mut dice);

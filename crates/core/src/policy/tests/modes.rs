@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{DIRECTORY, bash, world};
 use crate::policy::{Call, Effect, Kind, MODES, Policy, decide, reading};
-use crate::runtime::shell::Reading;
+use crate::runtime::shell::ReadAction;
 
 #[test]
 fn the_modes_that_ship_are_there() {
@@ -31,7 +31,7 @@ fn a_decision_says_who_decided_and_why() {
         written["commands"][1],
         json!({"words": ["touch", "a.txt"], "acts": [{"does": "write", "path": "/code/app/a.txt", "location": "inside"}]})
     );
-    assert_eq!(written["rule"], json!({"id": "only-reads", "layer": "mode", "mode": "plan"}));
+    assert_eq!(written["rule"], json!({"id": "only-reads", "layer": "mode", "mode": "plan", "scope": "mode"}));
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn every_sort_of_act_has_a_name() {
 
 #[test]
 fn what_a_command_reads_is_shown() {
-    let file = |path: &str| Some(Reading::File { path: path.into() });
+    let file = |path: &str| Some(ReadAction::File { path: path.into() });
     for (script, expected) in [
         ("cat src/main.rs", file("src/main.rs")),
         ("bat 'a b.txt' | head", file("a b.txt")),
         ("cd src && sed -n '1,9p' lib.rs", file("src/lib.rs")),
-        ("grep -n x a.rs", Some(Reading::Search { pattern: "x".into(), path: Some("a.rs".into()) })),
+        ("grep -n x a.rs", Some(ReadAction::Search { pattern: "x".into(), path: Some("a.rs".into()) })),
         ("git show HEAD:src/a.rs", file("src/a.rs")),
-        ("ls src", Some(Reading::List { path: Some("src".into()) })),
+        ("ls src", Some(ReadAction::List { path: Some("src".into()) })),
         ("cat a > b", None),
         ("cat $(ls)", None),
         ("cat $X", None),

@@ -1,5 +1,5 @@
-//! Whatever waits for a person: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
-//! program that stays open until it is answered or withdrawn; there is no time limit on either side.
+//! Requests that a person has to answer: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
+//! program that stays open until it is answered or withdrawn; neither side has a time limit.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -169,6 +169,11 @@ impl Asks {
         }
     }
 
+    /// A rule has denied this call.
+    pub(super) fn refuse(&mut self, call: Option<String>) {
+        self.refused.extend(call);
+    }
+
     /// Whether this call was never allowed.
     pub(super) fn was_refused(&mut self, call: &str) -> bool {
         self.refused.remove(call)
@@ -233,7 +238,7 @@ fn tool_answer(id: &Value, text: &str, is_error: bool) -> Value {
 
 /// The answers that may be given, and what each rule would store.
 fn options_of(ask: &CanUseTool) -> (Vec<PermissionOption>, Vec<(String, Value)>) {
-    let choice = |reply, label: &str, rule| PermissionOption { reply, label: label.to_owned(), rule };
+    let choice = |reply, label: &str, rule| PermissionOption { reply, label: label.to_owned(), rule, scope: None };
     if ask.tool_name == "ExitPlanMode" {
         let rule = "session: mode acceptEdits".to_owned();
         let update = json!({ "type": "setMode", "mode": "acceptEdits", "destination": "session" });
@@ -244,44 +249,11 @@ fn options_of(ask: &CanUseTool) -> (Vec<PermissionOption>, Vec<(String, Value)>)
         ];
         return (options, vec![(rule, update)]);
     }
-    let mut rules = Vec::new();
-    for suggestion in &ask.permission_suggestions {
-        for (scope, destination) in [("session", "session"), ("project", "localSettings")] {
-            let what = match suggestion.get("type").and_then(Value::as_str) {
-                Some("addRules") => rule_text(suggestion),
-                // The larger permissions are never offered for longer than this session.
-                Some("setMode") if scope == "session" => {
-                    suggestion.get("mode").and_then(Value::as_str).map(|mode| format!("mode {mode}"))
-                }
-                Some("addDirectories") if scope == "session" => {
-                    suggestion.pointer("/directories/0").and_then(Value::as_str).map(|dir| format!("directory {dir}"))
-                }
-                _ => None,
-            };
-            if let (Some(what), Some(mut update)) = (what, suggestion.as_object().cloned()) {
-                update.insert("destination".to_owned(), destination.into());
-                rules.push((format!("{scope}: {what}"), Value::Object(update)));
-            }
-        }
-    }
-    let mut options = vec![choice(PermissionReply::Once, "Allow once", None)];
-    options.extend(rules.iter().map(|(rule, _)| {
-        let (scope, what) = rule.split_once(": ").unwrap_or(("", rule));
-        choice(PermissionReply::Always, &format!("Always allow {what} in this {scope}"), Some(rule.clone()))
-    }));
-    options.push(choice(PermissionReply::Reject, "Reject", None));
-    (options, rules)
-}
-
-fn rule_text(suggestion: &Value) -> Option<String> {
-    let rules = suggestion.get("rules")?.as_array()?.iter().map(|rule| {
-        let tool = rule.get("toolName").and_then(Value::as_str).unwrap_or_default();
-        match rule.get("ruleContent").and_then(Value::as_str) {
-            Some(content) => format!("{tool}({content})"),
-            None => tool.to_owned(),
-        }
-    });
-    Some(rules.collect::<Vec<_>>().join(", "))
+    // What *always* stores is a rule of the session's host, which adds it. The program's own rules would be no gate.
+    (
+        vec![choice(PermissionReply::Once, "Allow once", None), choice(PermissionReply::Reject, "Reject", None)],
+        Vec::new(),
+    )
 }
 
 fn title_of(tool: &str, description: Option<String>, reason: Option<String>) -> Option<String> {

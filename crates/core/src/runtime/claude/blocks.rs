@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::wire::{Abandoned, BlockDelta};
 use crate::event::{Delta, Event, Thinking};
 use crate::id::{BlockId, SubagentId};
-use crate::runtime::{Output, Report, StreamedText, Voice};
+use crate::runtime::{Output, Report, StreamedText, TextKind};
 
 const ABANDONED: &str = "the answer broke off and was begun anew";
 
@@ -15,7 +15,7 @@ pub(super) struct Blocks {
     text: StreamedText,
     /// The message that streams, and those of its blocks that have not been said whole.
     message: Option<String>,
-    streaming: BTreeMap<u64, Voice>,
+    streaming: BTreeMap<u64, TextKind>,
     /// Blocks that came whole, for names of their own.
     whole: u64,
 }
@@ -27,49 +27,49 @@ impl Blocks {
         self.message = Some(message);
     }
 
-    pub(super) fn block_started(&mut self, index: u64, voice: Voice) {
-        self.streaming.insert(index, voice);
+    pub(super) fn block_started(&mut self, index: u64, kind: TextKind) {
+        self.streaming.insert(index, kind);
     }
 
     pub(super) fn piece(&mut self, index: u64, delta: BlockDelta, out: &mut Output) {
-        let (voice, text) = match delta {
-            BlockDelta::TextDelta { text } => (Voice::Text, text),
-            BlockDelta::ThinkingDelta { thinking } => (Voice::Thinking, thinking),
+        let (kind, text) = match delta {
+            BlockDelta::TextDelta { text } => (TextKind::Text, text),
+            BlockDelta::ThinkingDelta { thinking } => (TextKind::Thinking, thinking),
             BlockDelta::Other => return,
         };
         if self.streaming.contains_key(&index) && !text.is_empty() {
-            let block_id = self.name(index);
-            out.report(self.text.piece(voice, &block_id, text));
+            let block_id = self.block_id(index);
+            out.report(self.text.piece(kind, &block_id, text));
         }
     }
 
     /// A block of the main conversation, whole.
-    pub(super) fn said(&mut self, message: &str, voice: Voice, whole: &str, aborted: bool, out: &mut Output) {
-        let streamed = self.streaming.iter().find(|(_, known)| **known == voice).map(|(index, _)| *index);
+    pub(super) fn finish_block(&mut self, message: &str, kind: TextKind, whole: &str, aborted: bool, out: &mut Output) {
+        let streamed = self.streaming.iter().find(|(_, known)| **known == kind).map(|(index, _)| *index);
         let block_id = match streamed.filter(|_| self.message.as_deref() == Some(message)) {
             Some(index) => {
                 self.streaming.remove(&index);
-                self.name(index)
+                self.block_id(index)
             }
             None if whole.is_empty() => return,
-            None => self.whole_name(message),
+            None => self.whole_block_id(message),
         };
-        for event in self.text.finish_as(voice, &block_id, whole) {
+        for event in self.text.finish_as(kind, &block_id, whole) {
             out.report(if aborted { cut_off(event) } else { event });
         }
     }
 
     /// A block of a sub-agent.
-    pub(super) fn said_by(
+    pub(super) fn finish_subagent_block(
         &mut self,
         subagent: &SubagentId,
         message: &str,
-        voice: Voice,
+        kind: TextKind,
         whole: &str,
         out: &mut Output,
     ) {
-        let block_id = self.whole_name(message);
-        for event in self.text.finish_as(voice, &block_id, whole) {
+        let block_id = self.whole_block_id(message);
+        for event in self.text.finish_as(kind, &block_id, whole) {
             out.report(Report::Fact { subagent_id: Some(subagent.clone()), event });
         }
     }
@@ -90,18 +90,18 @@ impl Blocks {
 
     fn retract_from(&mut self, first: u64, out: &mut Output) {
         for (index, _) in self.streaming.split_off(&first) {
-            let block_id = self.name(index);
+            let block_id = self.block_id(index);
             if let Some(event) = self.text.retract(&block_id, ABANDONED) {
                 out.report(event);
             }
         }
     }
 
-    fn name(&self, index: u64) -> BlockId {
+    fn block_id(&self, index: u64) -> BlockId {
         BlockId::trusted(format!("{}:{index}", self.message.as_deref().unwrap_or_default()))
     }
 
-    fn whole_name(&mut self, message: &str) -> BlockId {
+    fn whole_block_id(&mut self, message: &str) -> BlockId {
         self.whole += 1;
         BlockId::trusted(format!("{message}:whole-{}", self.whole))
     }

@@ -89,9 +89,9 @@ fn status_of(kind: &str) -> Option<u16> {
     })
 }
 
-type Sorted = (&'static str, bool, &'static str);
+type Classified = (&'static str, bool, &'static str);
 
-const CONTEXT: Sorted =
+const CONTEXT: Classified =
     ("context_too_long", false, "compact the session, or take back some turns, then send the message again");
 
 /// The model would not answer.

@@ -11,15 +11,16 @@ use serde_json::Value;
 
 use super::blocks::Blocks;
 use super::output::text_of;
-use super::tools::{Afterwards, Fate, Returned, Tools};
+use super::tools::{BackgroundState, CallContext, ResultLine, Tools};
 use super::wire::{ApiMessage, Block, Message};
 use crate::event::{Event, Part};
 use crate::id::MessageId;
-use crate::runtime::{ImportedTurn, Output, Report, Voice};
+use crate::runtime::{ImportedTurn, Output, Report, TextKind};
 use crate::time::Timestamp;
 
 /// What the program writes into a conversation as if a person had said it.
-const NOT_SAID: &[&str] = &["<local-command", "<command-", "[Request interrupted", "<task-notification", "Caveat:"];
+const NOT_FROM_USER: &[&str] =
+    &["<local-command", "<command-", "[Request interrupted", "<task-notification", "Caveat:"];
 
 /// One line of a stored conversation.
 #[derive(Debug, Deserialize)]
@@ -114,22 +115,24 @@ impl Reader {
         let blocks = message.blocks();
         let has_result = blocks.iter().any(|block| matches!(block, Block::ToolResult { .. }));
         if entry.kind == "user" && !has_result {
-            return self.said(entry, &message, at);
+            return self.user_message(entry, &message, at);
         }
         let mut out = Output::default();
         let name = message.id.clone().unwrap_or_default();
         let line = Message::stored(message, entry.tool_use_result.clone());
         for block in blocks {
             match block {
-                Block::Text { text } => self.blocks.said(&name, Voice::Text, &text, false, &mut out),
-                Block::Thinking { thinking } => self.blocks.said(&name, Voice::Thinking, &thinking, false, &mut out),
+                Block::Text { text } => self.blocks.finish_block(&name, TextKind::Text, &text, false, &mut out),
+                Block::Thinking { thinking } => {
+                    self.blocks.finish_block(&name, TextKind::Thinking, &thinking, false, &mut out);
+                }
                 Block::ToolUse { id, name, input } => self.tools.called(&id, &name, input, None, &mut out),
                 Block::ToolResult { tool_use_id: id, content, is_error } => {
-                    let fate = Fate { refused: false, interrupting: false, conversation: "" };
+                    let context = CallContext { refused: false, interrupting: false, conversation: "" };
                     // What it had in the background then is not there any more.
-                    let mut after = Afterwards::default();
-                    let returned = Returned { id, content, is_error };
-                    self.tools.returned(&returned, &line, fate, None, &mut after, &mut out);
+                    let mut background = BackgroundState::default();
+                    let returned = ResultLine { id, content, is_error };
+                    self.tools.returned(&returned, &line, context, None, &mut background, &mut out);
                 }
                 Block::Other => {}
             }
@@ -139,18 +142,18 @@ impl Reader {
         turn.ended_at = at;
         let events = out.reports.into_iter().filter_map(|report| match report {
             Report::Fact { event: Event::BackgroundStarted(_), .. } => None,
-            Report::Fact { event, .. } | Report::Kept { event, .. } => Some((at, event)),
+            Report::Fact { event, .. } | Report::FactWithOutputFile { event, .. } => Some((at, event)),
             _ => None,
         });
         turn.events.extend(events);
     }
 
     /// What a person said begins a turn.
-    fn said(&mut self, entry: &Entry, message: &ApiMessage, at: Timestamp) {
+    fn user_message(&mut self, entry: &Entry, message: &ApiMessage, at: Timestamp) {
         let text = text_of(&message.content);
         let is_said = !entry.is_meta
             && !entry.is_compact_summary
-            && !NOT_SAID.iter().any(|beginning| text.trim_start().starts_with(beginning));
+            && !NOT_FROM_USER.iter().any(|beginning| text.trim_start().starts_with(beginning));
         if !is_said {
             return;
         }

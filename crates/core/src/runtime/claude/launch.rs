@@ -50,9 +50,9 @@ pub struct Options {
     /// A new name for the conversation, if one is needed: a version 4 or 7 UUID.
     pub new_conversation: String,
     /// The program no longer has the conversation; why, in words for a person.
-    pub lost: Option<String>,
-    /// It has the conversation, but not its end; why, in words for a person.
-    pub forgot: Option<String>,
+    pub conversation_missing: Option<String>,
+    /// The program has the conversation, but its end is missing; why, in words for a person.
+    pub end_missing: Option<String>,
     /// What the project's folders above the working directory say to agents.
     pub instructions: Option<String>,
     /// The folder in whose folders the program keeps its conversations.
@@ -70,20 +70,20 @@ pub struct Launch {
     pub conversation: String,
 }
 
-/// The modes of the program, and the words of others for them.
-pub const MODES: &[&str] =
-    &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "implement", "build", "code", "bypass"];
+/// The modes of the program, and the words of others for its usual one.
+pub const MODES: &[&str] = &["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "build", "code"];
 
-/// The program's word for a mode. To build is how it works unless told otherwise, by `permission_mode` for instance.
+/// The program's word for a mode. Where rules decide, the program works as usual unless told otherwise, by `permission_mode` for instance: its own
+/// modes are a second opinion behind the rules.
 pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
     let given = opening.params.get("permission_mode").and_then(Value::as_str);
-    let wanted = wanted.filter(|mode| !BUILDING.contains(mode)).or(given).unwrap_or("default");
+    let given = given.map(|mode| if mode == "bypass" { "bypassPermissions" } else { mode });
+    let wanted = wanted.filter(|mode| is_own(mode)).or(given).unwrap_or("default");
     match wanted {
         // Whoever wrote it down: a session that may not skip permissions does not.
-        "bypass" | "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
-        "bypass" => "bypassPermissions",
-        building if BUILDING.contains(&building) => "default",
-        own => own,
+        "bypassPermissions" if may_have_mode(wanted, &opening.params).is_err() => "default",
+        own if is_own(own) => own,
+        _ => "default",
     }
     .to_owned()
 }
@@ -91,7 +91,7 @@ pub(super) fn mode(opening: &Opening, wanted: Option<&str>) -> String {
 /// Says why a session may not have a mode: one that skips permissions has to be allowed first.
 pub fn may_have_mode(mode: &str, params: &Value) -> Result<(), String> {
     let allowed = params.get("allow_bypass").and_then(Value::as_bool) == Some(true);
-    if matches!(mode, "bypass" | "bypassPermissions") && !allowed {
+    if mode == "bypassPermissions" && !allowed {
         return Err("needs `params.allow_bypass` to be true when the session is created".to_owned());
     }
     Ok(())
@@ -112,14 +112,26 @@ fn sources(params: &Value) -> String {
     }
 }
 
-const BUILDING: &[&str] = &["implement", "build", "code"];
+/// Whether rules decide in a mode. Of the program's own modes only planning has rules too.
+pub(super) fn is_ruled(mode: &str) -> bool {
+    mode == "plan" || !MODES.contains(&mode)
+}
+
+/// Whether the program itself knows a mode.
+fn is_own(mode: &str) -> bool {
+    MODES.contains(&mode) && !USUAL.contains(&mode)
+}
+
+const USUAL: &[&str] = &["build", "code"];
 
 pub fn launch(opening: &Opening, options: &Options) -> Launch {
     let mut line = CommandLine {
-        args: ALWAYS.iter().map(|arg| (*arg).to_owned()).collect(),
+        args: COMMON_ARGS.iter().map(|arg| (*arg).to_owned()).collect(),
         files: Vec::new(),
         env: environment(),
         params: &opening.params,
+        is_ruled: opening.mode.as_deref().is_some_and(is_ruled),
+        reads_project: sources(&opening.params).split(',').any(|source| matches!(source, "project" | "local")),
     };
     line.flag("--permission-mode", &mode(opening, opening.mode.as_deref()));
     let conversation = line.conversation(opening, options);
@@ -148,17 +160,17 @@ pub fn launch(opening: &Opening, options: &Options) -> Launch {
     if sources.is_empty() {
         line.switch("--strict-mcp-config");
     }
-    if matches!(opening.beginning, Beginning::Fork { .. }) && options.lost.is_none() {
+    if matches!(opening.beginning, Beginning::Fork { .. }) && options.conversation_missing.is_none() {
         line.switch("--fork-session");
     }
-    if line.is("allow_bypass") == Some(true) {
+    if line.flag_param("allow_bypass") == Some(true) {
         line.switch("--allow-dangerously-skip-permissions");
     }
-    let CommandLine { args, files, env, params: _ } = line;
+    let CommandLine { args, files, env, .. } = line;
     Launch { args, files, env, conversation }
 }
 
-const ALWAYS: &[&str] = &[
+const COMMON_ARGS: &[&str] = &[
     "-p",
     "--input-format",
     "stream-json",
@@ -177,6 +189,9 @@ struct CommandLine<'a> {
     files: Vec<(&'static str, Value)>,
     env: Vec<(String, String)>,
     params: &'a Value,
+    is_ruled: bool,
+    /// Settings of the project count.
+    reads_project: bool,
 }
 
 impl CommandLine<'_> {
@@ -192,18 +207,18 @@ impl CommandLine<'_> {
         texts_of(self.params.get(name))
     }
 
-    fn is(&self, name: &str) -> Option<bool> {
+    fn flag_param(&self, name: &str) -> Option<bool> {
         self.params.get(name).and_then(Value::as_bool)
     }
 
     /// Which conversation the program goes on with, or begins.
     fn conversation(&mut self, opening: &Opening, options: &Options) -> String {
         match &opening.beginning {
-            Beginning::Resume { provider_session_id, .. } if options.lost.is_none() => {
+            Beginning::Resume { provider_session_id, .. } if options.conversation_missing.is_none() => {
                 self.flag("--resume", provider_session_id);
                 return provider_session_id.clone();
             }
-            Beginning::Fork { provider_session_id, at } if options.lost.is_none() => {
+            Beginning::Fork { provider_session_id, at } if options.conversation_missing.is_none() => {
                 self.flag("--resume", provider_session_id);
                 self.flag("--session-id", &options.new_conversation);
                 if let Some(at) = at {
@@ -218,7 +233,7 @@ impl CommandLine<'_> {
     }
 
     fn tools_and_settings(&mut self) {
-        // All that this host serves: `ask_user` asks by itself, and a client's tool is run by whoever may refuse to.
+        // All tools that this host serves: `ask_user` asks a person itself, and a client may refuse to run its tool.
         let mut allowed = vec![format!("mcp__{SERVER}")];
         allowed.extend(self.texts("allowed_tools"));
         self.flag("--allowedTools", &allowed.join(","));
@@ -227,7 +242,18 @@ impl CommandLine<'_> {
         if let Some(style) = self.params.get("output_style").and_then(Value::as_str) {
             settings.insert("outputStyle".to_owned(), style.into());
         }
-        if self.is("cross_session") != Some(true) {
+        if self.is_ruled {
+            // Commands in files of skills would run without any verdict.
+            settings.entry("disableSkillShellExecution").or_insert(true.into());
+            if self.reads_project {
+                // A hook of the project may change what was judged. So what is asked is what will run, and it is judged again.
+                let permissions = settings.entry("permissions").or_insert_with(|| json!({}));
+                if let Some(permissions) = permissions.as_object_mut() {
+                    permissions.insert("ask".to_owned(), json!(["*"]));
+                }
+            }
+        }
+        if self.flag_param("cross_session") != Some(true) {
             // Sessions of one user could otherwise start turns in each other, and nobody would be asked.
             disallowed.extend(["ListAgents", "SendMessage"].map(str::to_owned));
             settings.insert("crossSessionInbound".to_owned(), "refuse".into());

@@ -22,6 +22,7 @@
 mod asks;
 mod blocks;
 mod failure;
+mod gate;
 mod history;
 mod host_tools;
 mod launch;
@@ -56,6 +57,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
+    gate: true,
     edit_input: true,
     questions: true,
     images: true,

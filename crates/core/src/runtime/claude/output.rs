@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::tasks::is_own_file;
-use super::tools::spawns;
+use super::tools::starts_subagent;
 use crate::event::Image;
 
 /// How the program says that it wrote a result to a file, up to the file's name.
-const SAVED: &[&str] = &["Full output saved to: ", "Output has been saved to "];
+const SAVED_TO_PREFIXES: &[&str] = &["Full output saved to: ", "Output has been saved to "];
 
 const IN_BACKGROUND: &str = "It works in the background.";
 
@@ -33,9 +33,9 @@ pub(super) fn output_of(tool: &str, content: &Value, structure: Option<&Value>) 
     if tool == "WebSearch"
         && let Some(results) = structure.and_then(|s| s.get("results")?.as_array())
     {
-        return results.iter().flat_map(found).collect::<Vec<_>>().join("\n");
+        return results.iter().flat_map(search_results).collect::<Vec<_>>().join("\n");
     }
-    match structure.filter(|_| spawns(tool)) {
+    match structure.filter(|_| starts_subagent(tool)) {
         // What stands there is for the model, and asks it not to repeat any of it.
         Some(_) if text("status") == "async_launched" => IN_BACKGROUND.to_owned(),
         Some(structure) => report_of(structure).unwrap_or(plain),
@@ -44,7 +44,7 @@ pub(super) fn output_of(tool: &str, content: &Value, structure: Option<&Value>) 
 }
 
 /// What a search found: words of the model, or pages with their addresses. What the program says around it is for the model.
-fn found(result: &Value) -> Vec<String> {
+fn search_results(result: &Value) -> Vec<String> {
     let page = |page: &Value| {
         let text = |name: &str| page.get(name).and_then(Value::as_str);
         Some(format!("{} {}", text("title").unwrap_or_default(), text("url")?).trim().to_owned())
@@ -70,12 +70,12 @@ fn report_of(structure: &Value) -> Option<String> {
 }
 
 /// The file that holds all of a result that was cut, if the program says so and the file is its own.
-pub(super) fn kept_in(content: &Value, structure: Option<&Value>, conversation: &str) -> Option<String> {
+pub(super) fn saved_output_file(content: &Value, structure: Option<&Value>, conversation: &str) -> Option<String> {
     let structured = structure.and_then(|s| s.get("persistedOutputPath")).and_then(Value::as_str).map(str::to_owned);
     let plain = text_of(content);
     let first = plain.get(..plain.floor_char_boundary(1024)).unwrap_or_default();
     let named = || {
-        let rest = SAVED.iter().find_map(|words| Some(first.split_once(words)?.1))?;
+        let rest = SAVED_TO_PREFIXES.iter().find_map(|words| Some(first.split_once(words)?.1))?;
         let path = rest.lines().next()?.trim_end();
         Some(path.strip_suffix('.').unwrap_or(path).to_owned())
     };

@@ -31,8 +31,24 @@ pub(super) fn content_of(messages: &[Prompt]) -> Value {
     parts.into_iter().map(block).collect()
 }
 
+/// A message with something before it that its sender did not write.
+pub(super) fn with_note(note: &str, content: Value) -> Value {
+    let note = json!({ "type": "text", "text": format!("<system-reminder>{note}</system-reminder>") });
+    let rest = match content {
+        Value::Array(blocks) => blocks,
+        text => vec![json!({ "type": "text", "text": text })],
+    };
+    std::iter::once(note).chain(rest).collect()
+}
+
+/// Whether what a person typed is a command of the program.
+pub(super) fn is_command(messages: &[Prompt]) -> bool {
+    let first = messages.first().and_then(|message| message.content.first());
+    matches!(first, Some(Part::Text { text }) if text.starts_with('/'))
+}
+
 /// Whether what a person typed is the program's command to compact.
-pub(super) fn says_compact(messages: &[Prompt]) -> bool {
+pub(super) fn is_compact_command(messages: &[Prompt]) -> bool {
     let first = messages.first().and_then(|message| message.content.first());
     matches!(first, Some(Part::Text { text }) if text.split_whitespace().next() == Some("/compact"))
 }

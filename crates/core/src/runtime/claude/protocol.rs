@@ -1,4 +1,4 @@
-//! The conversation as a whole: the handshake, orders to lines, and which line goes where.
+//! The conversation as a whole: the handshake, orders written as lines, and the dispatch of each line.
 
 mod notices;
 
@@ -11,20 +11,23 @@ use sha2::{Digest as _, Sha256};
 use super::asks::Asks;
 use super::blocks::Blocks;
 use super::failure::{self, ApiError};
+use super::gate::{self, Gate};
 use super::host_tools::{self, Host};
 use super::launch::{self, Options};
-use super::prompt::{content_of, is_uuid, says_compact, write_message};
+use super::prompt::{content_of, is_command, is_compact_command, is_uuid, with_note, write_message};
 use super::schedule::Lifecycle;
-use super::tools::{Afterwards, Fate, Returned, Tools};
+use super::tools::{BackgroundState, CallContext, ResultLine, Tools};
 use super::turn::Turn;
 use super::wire::{
-    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, Said, StreamEvent, TurnResult,
+    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, OutputLine, StreamEvent,
+    TurnResult,
 };
 use crate::client_tools::ClientTools;
 use crate::command::Files;
-use crate::event::{Activity, CompactionStart, CompactionTrigger, ModelChoice, SlashCommand, Status};
+use crate::event::{Activity, CompactionStart, CompactionTrigger, Failure, ModelChoice, SlashCommand, Status};
+use crate::policy;
 use crate::runtime::{
-    Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, Voice, unparsed,
+    Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, TextKind, unparsed,
 };
 use crate::time::Timestamp;
 
@@ -42,9 +45,14 @@ pub struct ClaudeProtocol {
     turn: Turn,
     blocks: Blocks,
     tools: Tools,
-    after: Afterwards,
+    background: BackgroundState,
     asks: Asks,
+    gate: Gate,
     mode: String,
+    /// Rules decide in the session's mode.
+    is_ruled: bool,
+    /// What the agent has to hear of a mode that has changed.
+    mode_note: Option<String>,
     model: Option<String>,
     /// The session chose a model, so the next one seen is no news.
     model_chosen: bool,
@@ -79,9 +87,12 @@ impl ClaudeProtocol {
             turn: Turn::default(),
             blocks: Blocks::default(),
             tools: Tools::default(),
-            after: Afterwards::default(),
+            background: BackgroundState::default(),
             asks: Asks::default(),
+            gate: Gate::default(),
             mode: String::new(),
+            is_ruled: false,
+            mode_note: None,
             model: None,
             model_chosen: false,
             compaction: None,
@@ -114,9 +125,15 @@ impl ClaudeProtocol {
         // Several at once are one message to the agent, under the last one's name.
         let Some(last) = messages.last() else { return };
         let uuid = self.uuid(last.message_id.as_str());
-        self.compacts_by_hand = says_compact(messages);
+        self.compacts_by_hand = is_compact_command(messages);
         if self.turn.prompt(&uuid) {
-            let content = content_of(messages);
+            let mut content = content_of(messages);
+            // Behind another text a command of the program would be none; the note waits for the next message.
+            if !is_command(messages)
+                && let Some(note) = self.mode_note.take()
+            {
+                content = with_note(&note, content);
+            }
             write_message(&uuid, &content, out);
         }
     }
@@ -151,38 +168,41 @@ impl ClaudeProtocol {
 
     // ---- what the program says ----
 
-    fn said(&mut self, said: Said, line: Line<'_>, out: &mut Output) {
+    fn handle_line(&mut self, said: OutputLine, line: Line<'_>, out: &mut Output) {
         match said {
-            Said::System(system) => self.system(&system, line, out),
+            OutputLine::System(system) => self.system(&system, line, out),
             // Only the main conversation streams.
-            Said::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
-            Said::StreamEvent { event, abandoned_blocks, .. } => {
+            OutputLine::StreamEvent { parent_tool_use_id: Some(_), .. } => {}
+            OutputLine::StreamEvent { event, abandoned_blocks, .. } => {
                 self.stream(event, out);
                 // What an interrupt cuts off stays, half written.
                 if let Some(abandoned) = abandoned_blocks.filter(|_| !self.interrupting) {
                     self.blocks.abandoned(&abandoned, out);
                 }
             }
-            Said::Assistant(message) => self.assistant(&message, out),
-            Said::User(message) => self.user(&message, out),
-            Said::Result(result) => self.result(&result, out),
-            Said::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
-            Said::ControlResponse { response } => self.answered(response, out),
-            Said::ControlCancelRequest { request_id } => self.asks.withdrawn(&request_id, out),
-            Said::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
+            OutputLine::Assistant(message) => self.assistant(&message, out),
+            OutputLine::User(message) => self.user(&message, out),
+            OutputLine::Result(result) => self.result(&result, out),
+            OutputLine::ControlRequest { request_id, request } => self.requested(request_id, &request, out),
+            OutputLine::ControlResponse { response } => self.answered(response, out),
+            OutputLine::ControlCancelRequest { request_id } => {
+                self.gate.withdrawn(&request_id);
+                self.asks.withdrawn(&request_id, out);
+            }
+            OutputLine::CommandLifecycle { command_uuid: uuid, state, wakeup_source, scheduled_for } => {
                 self.turn.lifecycle(&uuid, &state, out);
                 let wakeup_source = wakeup_source.as_deref();
                 let with = Lifecycle { uuid: &uuid, state: &state, wakeup_source, scheduled_for };
-                self.after.schedule.goes_on(&with, out);
+                self.background.schedule.lifecycle_changed(&with, out);
             }
-            Said::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
+            OutputLine::ToolProgress { tool_use_id, parent_tool_use_id, elapsed_time_seconds } => {
                 // A heartbeat has a name of its own, and that of the call in the place of a parent.
                 let id = parent_tool_use_id.unwrap_or(tool_use_id);
                 self.tools.progress(&id, elapsed_time_seconds, out);
             }
-            Said::RateLimitEvent { rate_limit_info } => self.rate_limit(rate_limit_info, out),
-            Said::ConversationReset {} | Said::KeepAlive {} => {}
-            Said::Unknown => out.report(unparsed("claude/stdout", &"a line of an unknown type", line)),
+            OutputLine::RateLimitEvent { rate_limit_info } => self.rate_limit(rate_limit_info, out),
+            OutputLine::ConversationReset {} | OutputLine::KeepAlive {} => {}
+            OutputLine::Unknown => out.report(unparsed("claude/stdout", &"a line of an unknown type", line)),
         }
     }
 
@@ -191,8 +211,8 @@ impl ClaudeProtocol {
             StreamEvent::MessageStart { message } => self.blocks.message_started(message.id, out),
             StreamEvent::ContentBlockStart { index, content_block } => {
                 match content_block.get("type").and_then(Value::as_str) {
-                    Some("text") => self.blocks.block_started(index, Voice::Text),
-                    Some("thinking") => self.blocks.block_started(index, Voice::Thinking),
+                    Some("text") => self.blocks.block_started(index, TextKind::Text),
+                    Some("thinking") => self.blocks.block_started(index, TextKind::Thinking),
                     Some("tool_use") => {
                         // Its input may take a while; the call itself is told when the input is whole.
                         let tool = content_block.get("name").and_then(Value::as_str).unwrap_or("a tool");
@@ -210,63 +230,79 @@ impl ClaudeProtocol {
     }
 
     fn assistant(&mut self, line: &Message, out: &mut Output) {
-        self.it_is(line);
+        self.set_time(line);
         let message = line.message.id.as_deref().unwrap_or_default();
-        let speaker = self.after.tasks.speaker(line);
-        if let (None, Some(uuid)) = (&speaker, &line.uuid) {
-            self.turn.stands_at(uuid);
+        let subagent_id = self.background.tasks.subagent_of(line);
+        if let (None, Some(uuid)) = (&subagent_id, &line.uuid) {
+            self.turn.move_anchor(uuid);
         }
         if let Some(kind) = &line.error {
             let text = super::output::text_of(&line.message.content);
             // A sub-agent that failed says so to the agent.
-            if speaker.is_none() {
+            if subagent_id.is_none() {
                 self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
             }
             return;
         }
         for block in line.message.blocks() {
-            let (voice, whole) = match block {
-                Block::Text { text } => (Voice::Text, text),
-                Block::Thinking { thinking } => (Voice::Thinking, thinking),
+            let (kind, whole) = match block {
+                Block::Text { text } => (TextKind::Text, text),
+                Block::Thinking { thinking } => (TextKind::Thinking, thinking),
                 Block::ToolUse { id, name, input } => {
-                    self.tools.called(&id, &name, input, speaker.clone(), out);
+                    self.tools.called(&id, &name, input, subagent_id.clone(), out);
                     continue;
                 }
                 Block::ToolResult { .. } | Block::Other => continue,
             };
-            match &speaker {
-                Some(subagent) => self.blocks.said_by(subagent, message, voice, &whole, out),
-                None => self.blocks.said(message, voice, &whole, line.aborted, out),
+            match &subagent_id {
+                Some(subagent) => self.blocks.finish_subagent_block(subagent, message, kind, &whole, out),
+                None => self.blocks.finish_block(message, kind, &whole, line.aborted, out),
             }
         }
     }
 
-    fn it_is(&mut self, line: &Message) {
+    fn set_time(&mut self, line: &Message) {
         if let Some(now) = line.timestamp.as_ref().and_then(|time| Timestamp::deserialize(time).ok()) {
-            self.after.schedule.it_is(now);
+            self.background.schedule.set_time(now);
         }
     }
 
     fn user(&mut self, line: &Message, out: &mut Output) {
-        self.it_is(line);
-        let speaker = self.after.tasks.speaker(line);
+        self.set_time(line);
+        let subagent_id = self.background.tasks.subagent_of(line);
         if line.is_replay {
             if let Some(uuid) = &line.uuid {
-                self.turn.took(uuid, out);
+                self.turn.taken_in(uuid, out);
             }
             return;
         }
-        if let (None, Some(uuid), false) = (&speaker, &line.uuid, line.is_synthetic) {
-            self.turn.stands_at(uuid);
+        if let (None, Some(uuid), false) = (&subagent_id, &line.uuid, line.is_synthetic) {
+            self.turn.move_anchor(uuid);
         }
         for block in line.message.blocks() {
             if let Block::ToolResult { tool_use_id: id, content, is_error } = block {
+                if self.is_ruled && !self.gate.let_through(&id) && is_error != Some(true) {
+                    self.gate_is_off(&id, out);
+                }
                 let refused = self.asks.was_refused(&id);
-                let fate = Fate { refused, interrupting: self.interrupting, conversation: &self.conversation };
-                let returned = Returned { id, content, is_error };
-                self.tools.returned(&returned, line, fate, speaker.clone(), &mut self.after, out);
+                let context =
+                    CallContext { refused, interrupting: self.interrupting, conversation: &self.conversation };
+                let returned = ResultLine { id, content, is_error };
+                self.tools.returned(&returned, line, context, subagent_id.clone(), &mut self.background, out);
             }
         }
+    }
+
+    /// A call ran that nobody judged: whatever the reason, the rules do not hold, so nothing more may run.
+    fn gate_is_off(&mut self, call: &str, out: &mut Output) {
+        out.report(Failure {
+            message: format!("Claude Code ran the call {call} without asking the rules, so the turn is stopped"),
+            code: "gate_off".to_owned(),
+            retryable: false,
+            fix: Some("update Claude Code, or choose a mode of the agent's own".to_owned()),
+        });
+        self.interrupting = self.turn.is_open();
+        self.request(Asked::Interrupt, &json!({ "subtype": "interrupt", "cancel_queued": true }), out);
     }
 
     fn result(&mut self, result: &TurnResult, out: &mut Output) {
@@ -275,8 +311,8 @@ impl ClaudeProtocol {
         }
         // What was never said whole must be settled before the turn is.
         self.blocks.turn_ended(result.interrupted(), out);
-        let unexplained = result.origin.is_none() && self.turn.is_unasked();
-        self.after.schedule.turn_ended(unexplained, out);
+        let unexplained = result.origin.is_none() && self.turn.began_by_itself();
+        self.background.schedule.turn_ended(unexplained, out);
         self.compaction = None;
         self.compacts_by_hand = false;
         self.interrupting = false;
@@ -292,7 +328,7 @@ impl ClaudeProtocol {
             },
             "elicitation" => match Elicitation::deserialize(request) {
                 Ok(ask) => {
-                    // Who asks is not said; it is known where one call of this server waits.
+                    // The request does not name the sub-agent; it is known if exactly one call of this server waits.
                     let owner = ask.mcp_server_name.as_deref().and_then(|server| self.tools.owner_at_server(server));
                     return self.asks.elicitation(id, ask, owner, out);
                 }
@@ -307,8 +343,10 @@ impl ClaudeProtocol {
                     None => return,
                 }
             }
-            // No hooks are asked for; one that comes all the same shall not hold up anything.
-            "hook_callback" => Ok(json!({})),
+            "hook_callback" => match self.gate.proposed(id.clone(), request, out) {
+                Some(answer) => Ok(answer),
+                None => return,
+            },
             "request_user_dialog" => Ok(json!({ "behavior": "cancelled" })),
             other => Err(format!("{other} is not served here")),
         };
@@ -337,22 +375,22 @@ impl ClaudeProtocol {
                 out.report(Report::RolledBack { files_restored: restored, branched: true });
             }
             // The session believed that it had changed.
-            Some(Asked::SetMode(before)) if !succeeded => self.mode_is(Some(&before), out),
+            Some(Asked::SetMode(before)) if !succeeded => self.mode_reported(Some(&before), out),
             Some(Asked::SetMode(_)) => {}
             Some(Asked::Other) | None => {}
         }
     }
 
     /// What the program does not have of the conversation.
-    fn lacking(&self) -> Option<&String> {
-        self.options.lost.as_ref().or(self.options.forgot.as_ref())
+    fn missing_history(&self) -> Option<&String> {
+        self.options.conversation_missing.as_ref().or(self.options.end_missing.as_ref())
     }
 
     fn initialized(&mut self, answer: &Value, out: &mut Output) {
         let info = Initialized::deserialize(answer).unwrap_or_default();
         let beginning = self.opening.as_ref().map_or(&Beginning::Fresh, |opening| &opening.beginning);
-        let lacking = self.lacking();
-        let resumed = *beginning != Beginning::Fresh && lacking.is_none();
+        let missing_history = self.missing_history();
+        let resumed = *beginning != Beginning::Fresh && missing_history.is_none();
         let commands = info.commands.into_iter().map(|command| SlashCommand {
             name: command.name,
             description: command.description.filter(|text| !text.is_empty()).map(|text| first_words(&text)),
@@ -370,7 +408,7 @@ impl ClaudeProtocol {
         out.report(Report::Ready(Box::new(Ready {
             provider_session_id: Some(self.conversation.clone()),
             resumed,
-            reason: self.lacking().cloned(),
+            reason: self.missing_history().cloned(),
             model: None,
             mode: info.current_permission_mode,
             version: info.claude_code_version,
@@ -386,11 +424,12 @@ impl Protocol for ClaudeProtocol {
         self.session = opening.session_id.to_string();
         self.conversation = launch.conversation;
         self.mode = launch::mode(opening, opening.mode.as_deref());
+        self.is_ruled = opening.mode.as_deref().is_some_and(launch::is_ruled);
         self.model_chosen = opening.model.is_some();
-        self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.lost.is_some());
-        self.after.tasks.kept_below(self.options.conversations.clone());
-        if matches!(opening.beginning, Beginning::Resume { .. }) && self.lacking().is_none() {
-            self.turn.stood_at(opening.anchor.clone());
+        self.turn = Turn::new(opening.beginning == Beginning::Fresh || self.options.conversation_missing.is_some());
+        self.background.tasks.set_conversations_folder(self.options.conversations.clone());
+        if matches!(opening.beginning, Beginning::Resume { .. }) && self.missing_history().is_none() {
+            self.turn.set_anchor(opening.anchor.clone());
         }
         let none = serde_json::Map::new();
         let params = opening.params.as_object().unwrap_or(&none);
@@ -399,13 +438,15 @@ impl Protocol for ClaudeProtocol {
             "subtype": "initialize",
             "forwardSubagentText": true,
             "perTaskStopAffordance": true,
+            "hooks": gate::hooks(),
             "sdkMcpServers": [host_tools::SERVER],
             "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.client_tools) },
         });
         if let Some(fields) = request.as_object_mut() {
             let given = |name: &str| params.get(name).cloned();
             let own_prompt = given("custom_system_prompt").map(|prompt| json!([prompt]));
-            let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref()];
+            let about_mode = opening.mode.as_deref().filter(|_| self.is_ruled).map(policy::told_to_agent);
+            let added = [opening.system_prompt.as_deref(), self.options.instructions.as_deref(), about_mode.as_deref()];
             let added: Vec<&str> = added.into_iter().flatten().collect();
             for (name, value) in [
                 ("appendSystemPrompt", (!added.is_empty()).then(|| added.join("\n\n").into())),
@@ -439,12 +480,24 @@ impl Protocol for ClaudeProtocol {
                     respond(key, Ok(answer), out);
                 }
             }
+            Order::Verdict { key, verdict } => {
+                if let Some((answer, refused)) = self.gate.answer(key, verdict) {
+                    self.asks.refuse(refused);
+                    respond(key, Ok(answer), out);
+                }
+            }
             Order::SetModel { model } => {
                 self.model_chosen = true;
                 self.request(Asked::Other, &json!({ "subtype": "set_model", "model": model }), out);
             }
             Order::SetMode { mode } => {
                 let Some(opening) = &self.opening else { return };
+                self.is_ruled = launch::is_ruled(mode);
+                self.mode_note = Some(if self.is_ruled {
+                    policy::told_to_agent(mode)
+                } else {
+                    format!("The session is in `{mode}` mode now.")
+                });
                 let mode = launch::mode(opening, Some(mode));
                 let before = std::mem::replace(&mut self.mode, mode.clone());
                 self.request(Asked::SetMode(before), &json!({ "subtype": "set_permission_mode", "mode": mode }), out);
@@ -475,7 +528,7 @@ impl Protocol for ClaudeProtocol {
             Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
         };
         match said {
-            Ok(said) => self.said(said, line, out),
+            Ok(said) => self.handle_line(said, line, out),
             Err(error) => out.report(unparsed("claude/stdout", &error, line)),
         }
     }

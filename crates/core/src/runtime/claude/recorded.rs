@@ -1,6 +1,6 @@
 //! How recordings of other hosts are read: what the host wanted, and how its names for requests correspond to ours.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{CAPABILITIES, ClaudeProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{AfterStop, Origin, Part, PermissionReply};
 use crate::id::MessageId;
-use crate::replay::{Act, Direction, Entry, Recorded};
+use crate::replay::{Direction, Entry, HostAction, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
 
 /// Claude Code in a recording.
@@ -21,7 +21,9 @@ pub struct RecordedClaude {
     ours: Vec<(String, String)>,
     names: HashMap<String, String>,
     questions: HashMap<String, Value>,
-    shaken_hands: bool,
+    /// Plans that wait for approval, whose choices are the program's own.
+    plans: HashSet<String>,
+    initialized: bool,
     messages: u64,
 }
 
@@ -49,7 +51,7 @@ impl Recorded for RecordedClaude {
         self.pair(subtype);
     }
 
-    fn host(&mut self, line: &Value) -> Vec<Act> {
+    fn host(&mut self, line: &Value) -> Vec<HostAction> {
         match text(line, "/type") {
             Some("user") => self.message(line),
             Some("control_request") => self.request(line),
@@ -64,12 +66,15 @@ impl Recorded for RecordedClaude {
         {
             self.questions.insert(id.to_owned(), line.pointer("/request/input").cloned().unwrap_or_default());
         }
+        if text(line, "/request/tool_name") == Some("ExitPlanMode") {
+            self.plans.extend(text(line, "/request_id").map(str::to_owned));
+        }
         let mut line = line.clone();
         if let Some(Value::String(id)) = line.pointer_mut("/response/request_id")
             && let Some(ours) = self.names.get(id)
         {
             id.clone_from(ours);
-            self.shaken_hands = true;
+            self.initialized = true;
         }
         vec![line]
     }
@@ -84,14 +89,14 @@ impl RecordedClaude {
         }
     }
 
-    fn message(&mut self, line: &Value) -> Vec<Act> {
+    fn message(&mut self, line: &Value) -> Vec<HostAction> {
         let mut acts = Vec::new();
-        if !self.shaken_hands {
+        if !self.initialized {
             // The host did without a handshake, or did not wait for it.
-            self.shaken_hands = true;
+            self.initialized = true;
             if let Some(at) = self.ours.iter().position(|(subtype, _)| subtype == "initialize") {
                 let response = json!({ "subtype": "success", "request_id": self.ours.remove(at).1, "response": {} });
-                acts.push(Act::Hear(json!({ "type": "control_response", "response": response })));
+                acts.push(HostAction::AgentLine(json!({ "type": "control_response", "response": response })));
             }
         }
         let content = line.pointer("/message/content").cloned().unwrap_or_default();
@@ -102,13 +107,15 @@ impl RecordedClaude {
         let id = text(line, "/uuid").filter(|uuid| is_uuid(uuid)).map(str::to_owned);
         let id = MessageId::trusted(id.unwrap_or_else(|| format!("message-{}", self.messages)));
         match &content {
-            Value::String(command) if command.starts_with("/compact") => acts.push(Act::Compact),
-            content => acts.push(Act::Send(Message { id: Some(id), content: parts(content), origin: Origin::User })),
+            Value::String(command) if command.starts_with("/compact") => acts.push(HostAction::Compact),
+            content => {
+                acts.push(HostAction::Send(Message { id: Some(id), content: parts(content), origin: Origin::User }));
+            }
         }
         acts
     }
 
-    fn request(&mut self, line: &Value) -> Vec<Act> {
+    fn request(&mut self, line: &Value) -> Vec<HostAction> {
         let (Some(id), Some(subtype)) = (text(line, "/request_id"), text(line, "/request/subtype")) else {
             return Vec::new();
         };
@@ -116,14 +123,14 @@ impl RecordedClaude {
         self.pair(subtype);
         let wanted = |name: &str| text(line, &format!("/request/{name}")).map(str::to_owned);
         match subtype {
-            "interrupt" => vec![Act::Stop],
-            "set_model" => vec![Act::Update(Update { model: wanted("model"), ..Update::default() })],
-            "set_permission_mode" => vec![Act::Update(Update { mode: wanted("mode"), ..Update::default() })],
+            "interrupt" => vec![HostAction::Stop],
+            "set_model" => vec![HostAction::Update(Update { model: wanted("model"), ..Update::default() })],
+            "set_permission_mode" => vec![HostAction::Update(Update { mode: wanted("mode"), ..Update::default() })],
             _ => Vec::new(),
         }
     }
 
-    fn response(&self, line: &Value) -> Option<Act> {
+    fn response(&self, line: &Value) -> Option<HostAction> {
         let key = text(line, "/response/request_id")?.to_owned();
         let given = line.pointer("/response/response").cloned().unwrap_or_default();
         let allowed = text(&given, "/behavior") == Some("allow");
@@ -137,7 +144,9 @@ impl RecordedClaude {
             (None, None) => Answer::Permission {
                 reply: match (allowed, given.get("updatedPermissions")) {
                     (false, _) => PermissionReply::Reject,
-                    (true, Some(_)) => PermissionReply::Always,
+                    (true, Some(_)) if self.plans.contains(&key) => PermissionReply::Always,
+                    // Rules that the program itself stored are not ours.
+                    (true, Some(_)) => PermissionReply::Once,
                     (true, None) => PermissionReply::Once,
                 },
                 updated_input: given.get("updatedInput").cloned(),
@@ -150,7 +159,7 @@ impl RecordedClaude {
                 },
             },
         };
-        Some(Act::Answer { key, answer })
+        Some(HostAction::Answer { key, answer })
     }
 }
 

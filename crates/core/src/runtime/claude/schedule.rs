@@ -1,5 +1,5 @@
-//! When the agent wakes itself: at a time it has set, once or over and over. Nothing runs until then, but an agent that was ended would not wake,
-//! so in the log this is work in the background.
+//! When the agent wakes itself up: at a time that it has set, once or repeatedly. Nothing runs until then, but an agent that was ended would not wake
+//! up, so the log shows this as background work.
 //!
 //! What is due waits for the turn that runs. Then the program says that it begins with it, and of a wake-up which one it is. An older program
 //! says nothing, so there a turn that nothing else explains is taken for it.
@@ -26,9 +26,9 @@ pub(super) struct Schedule {
     set_before: u64,
     open: BTreeMap<String, Entry>,
     /// The program says when it begins with what was due.
-    tells: bool,
+    reports_wakeups: bool,
     /// It has begun with something that was due; which, it did not say.
-    woken: bool,
+    woke_up: bool,
     /// Messages and other things that the program has said to wait or to run, until they are over.
     known: HashSet<String>,
     now: Option<Timestamp>,
@@ -61,7 +61,7 @@ impl Schedule {
                 self.ended(WAKE_UP, WorkStatus::Completed, out);
                 if let Some(at) = time("scheduledFor") {
                     let why = text(input, "reason").unwrap_or_else(|| "goes on by itself".to_owned());
-                    self.begun(WAKE_UP.to_owned(), Some(at), format!("Wakes up: {why}"), out);
+                    self.entry_started(WAKE_UP.to_owned(), Some(at), format!("Wakes up: {why}"), out);
                 }
             }
             "CronCreate" => {
@@ -70,7 +70,12 @@ impl Schedule {
                 let when = text(result, "humanSchedule").or_else(|| text(input, "cron")).unwrap_or_default();
                 let what = text(input, "prompt").unwrap_or_default();
                 let what = what.lines().next().unwrap_or_default();
-                self.begun(id, once.then(|| time("nextFireAt").unwrap_or_default()), format!("{when}: {what}"), out);
+                self.entry_started(
+                    id,
+                    once.then(|| time("nextFireAt").unwrap_or_default()),
+                    format!("{when}: {what}"),
+                    out,
+                );
             }
             "CronDelete" => {
                 if let Some(id) = text(input, "id").or_else(|| text(result, "id")) {
@@ -82,18 +87,18 @@ impl Schedule {
     }
 
     /// A line of the program says when it was said.
-    pub(super) fn it_is(&mut self, now: Timestamp) {
+    pub(super) fn set_time(&mut self, now: Timestamp) {
         self.now = Some(now);
     }
 
     /// A turn of the program begins.
-    pub(super) fn turn_begins(&mut self, tells: bool) {
-        self.tells = tells;
+    pub(super) fn turn_started(&mut self, reports_wakeups: bool) {
+        self.reports_wakeups = reports_wakeups;
         self.set_before = self.set;
     }
 
     /// The program goes on with something, or drops it.
-    pub(super) fn goes_on(&mut self, with: &Lifecycle<'_>, out: &mut Output) {
+    pub(super) fn lifecycle_changed(&mut self, with: &Lifecycle<'_>, out: &mut Output) {
         match (with.state, with.wakeup_source) {
             ("started", Some("loop_wakeup")) => {
                 self.known.insert(with.uuid.to_owned());
@@ -104,7 +109,7 @@ impl Schedule {
                 }
             }
             ("queued" | "started", source) => {
-                self.woken |= source.is_some();
+                self.woke_up |= source.is_some();
                 self.known.insert(with.uuid.to_owned());
             }
             // Only of what was due nothing is said before its end: a stop has dropped it.
@@ -118,7 +123,7 @@ impl Schedule {
 
     /// A turn of the program is over, perhaps one that nothing else explains.
     pub(super) fn turn_ended(&mut self, unexplained: bool, out: &mut Output) {
-        if std::mem::take(&mut self.woken) || (unexplained && !self.tells) {
+        if std::mem::take(&mut self.woke_up) || (unexplained && !self.reports_wakeups) {
             self.first_due_ended(WorkStatus::Completed, out);
         }
     }
@@ -133,7 +138,7 @@ impl Schedule {
         }
     }
 
-    fn begun(&mut self, id: String, once_at: Option<Timestamp>, label: String, out: &mut Output) {
+    fn entry_started(&mut self, id: String, once_at: Option<Timestamp>, label: String, out: &mut Output) {
         self.set += 1;
         let background_id = BackgroundId::trusted(format!("schedule-{}-{id}", self.set));
         let entry = Entry { background_id: background_id.clone(), once_at, number: self.set };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::output::{is_picture_path, kept_in};
+use super::output::{is_picture_path, saved_output_file};
 use super::tools::Tools;
 use super::wire::{Message, System};
 use crate::event::{
@@ -13,7 +13,7 @@ use crate::event::{
     WorkStatus,
 };
 use crate::id::{BackgroundId, SubagentId, ToolUseId};
-use crate::runtime::{EntryOutput, Output, OutputEntry, OutputFile, Report, line_of_progress};
+use crate::runtime::{EntryOutput, Output, OutputEntry, OutputFile, Report, progress_line};
 
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
@@ -43,17 +43,17 @@ enum Kind {
 }
 
 impl Tasks {
-    pub(super) fn kept_below(&mut self, conversations: String) {
+    pub(super) fn set_conversations_folder(&mut self, conversations: String) {
         self.conversations = conversations;
     }
 
     /// Whether a call goes on in the background.
-    pub(super) fn goes_on(&self, call: &str) -> bool {
+    pub(super) fn is_in_background(&self, call: &str) -> bool {
         self.running.values().any(|task| task.background && task.call.as_deref() == Some(call))
     }
 
     /// The sub-agent that a line comes from. An older program names only the call that started it.
-    pub(super) fn speaker(&self, line: &Message) -> Option<SubagentId> {
+    pub(super) fn subagent_of(&self, line: &Message) -> Option<SubagentId> {
         let call = line.parent_tool_use_id.as_ref()?;
         let named = line.agent_id.as_ref().map(SubagentId::trusted);
         Some(named.or_else(|| self.by_call.get(call).cloned()).unwrap_or_else(|| SubagentId::trusted(call)))
@@ -91,7 +91,7 @@ impl Tasks {
             out.report(Report::Fact { subagent_id: None, event: started.into() });
             self.running.entry(id.to_owned()).and_modify(|task| task.background = background);
         } else if background {
-            self.moved(id, out);
+            self.moved_to_background(id, out);
         }
     }
 
@@ -101,23 +101,23 @@ impl Tasks {
         if patch.and_then(|patch| patch.get("is_backgrounded")).and_then(Value::as_bool) == Some(true)
             && let Some(id) = update.text("task_id")
         {
-            self.moved(id, out);
+            self.moved_to_background(id, out);
         }
     }
 
     /// A call came back at once because it goes on in the background. An older program says nothing else of it.
-    pub(super) fn left(&mut self, id: &str, call: &str, label: &str, out: &mut Output) {
+    pub(super) fn left_in_background(&mut self, id: &str, call: &str, label: &str, out: &mut Output) {
         self.running.entry(id.to_owned()).or_insert_with(|| Task {
             kind: Kind::Command,
             call: Some(call.to_owned()),
             label: label.to_owned(),
             background: false,
         });
-        self.moved(id, out);
+        self.moved_to_background(id, out);
     }
 
     /// From here on it does not belong to the turn any more.
-    fn moved(&mut self, id: &str, out: &mut Output) {
+    fn moved_to_background(&mut self, id: &str, out: &mut Output) {
         let Some(task) = self.running.get_mut(id).filter(|task| !task.background) else { return };
         task.background = true;
         let kind = match task.kind {
@@ -144,7 +144,7 @@ impl Tasks {
         let percent = text.split_once('%').and_then(|(percent, _)| percent.trim().parse::<f64>().ok());
         let fraction = percent.map(|percent| percent / 100.0).filter(|fraction| (0.0..=1.0).contains(fraction));
         let words = text.split_once('·').map_or(text, |(_, words)| words.trim());
-        let text = Some(words).filter(|words| !words.is_empty()).map(line_of_progress);
+        let text = Some(words).filter(|words| !words.is_empty()).map(progress_line);
         out.report(ToolProgress { tool_use_id: ToolUseId::trusted(call), text, fraction });
     }
 
@@ -191,13 +191,13 @@ impl Tasks {
             path.map(|path| OutputFile::Whole { path: path.to_owned(), mark })
         };
         out.report(match file.map(Box::new) {
-            Some(file) => Report::Kept { file, subagent_id: None, event: ended.into() },
+            Some(file) => Report::FactWithOutputFile { file, subagent_id: None, event: ended.into() },
             None => ended.into(),
         });
     }
 
-    /// All that runs in the background, as the program sees it: whatever else was there has ended without a word.
-    pub(super) fn are(&mut self, list: &System, out: &mut Output) {
+    /// The program's list of everything that runs in the background. What is not on it has ended without notice.
+    pub(super) fn sync_background(&mut self, list: &System, out: &mut Output) {
         let Some(tasks) = list.rest.get("tasks").and_then(Value::as_array) else { return };
         let runs = |id: &str| tasks.iter().any(|task| task.get("task_id").and_then(Value::as_str) == Some(id));
         let gone = |(id, task): &(&String, &Task)| task.background && !runs(id);
@@ -239,7 +239,7 @@ fn read_notice(entry: &OutputEntry, line: &str) -> Option<EntryOutput> {
     }
     let (text, _) = rest.rsplit_once("\n</result>")?;
     let conversation = entry.file.strip_suffix(".jsonl").unwrap_or_default();
-    let whole_in = kept_in(&Value::from(text), None, conversation);
+    let whole_in = saved_output_file(&Value::from(text), None, conversation);
     let lines = text.lines().filter(|line| !is_picture_path(line));
     Some(EntryOutput { text: lines.collect::<Vec<_>>().join("\n"), whole_in })
 }

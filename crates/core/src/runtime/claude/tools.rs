@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::host_tools;
-use super::output::{diff_of, exit_code, images_of, kept_in, output_of, output_so_far};
+use super::output::{diff_of, exit_code, images_of, output_of, output_so_far, saved_output_file};
 use super::schedule::Schedule;
 use super::tasks::Tasks;
 use super::wire::{Message, ToolResultMeta};
 use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
 use crate::id::{SubagentId, ToolUseId};
-use crate::runtime::{Output, OutputFile, Report, line_of_progress, shell};
+use crate::runtime::{Output, OutputFile, Report, progress_line, shell};
 
 #[derive(Debug, Default)]
 pub(super) struct Tools {
@@ -31,7 +31,7 @@ struct Call {
 
 /// A result as it stands in a line.
 #[derive(Debug)]
-pub(super) struct Returned {
+pub(super) struct ResultLine {
     pub(super) id: String,
     pub(super) content: Value,
     pub(super) is_error: Option<bool>,
@@ -39,7 +39,7 @@ pub(super) struct Returned {
 
 /// What is known of a call besides what its result says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fate<'a> {
+pub(super) struct CallContext<'a> {
     /// It was never allowed.
     pub(super) refused: bool,
     /// The turn is being interrupted.
@@ -48,15 +48,15 @@ pub(super) struct Fate<'a> {
     pub(super) conversation: &'a str,
 }
 
-/// What a result may leave behind when its turn is over.
+/// What may outlive the turn of a call: tasks in the background and scheduled wake-ups.
 #[derive(Debug, Default)]
-pub(super) struct Afterwards {
+pub(super) struct BackgroundState {
     pub(super) tasks: Tasks,
     pub(super) schedule: Schedule,
 }
 
 /// The tools that start a sub-agent.
-pub(super) fn spawns(tool: &str) -> bool {
+pub(super) fn starts_subagent(tool: &str) -> bool {
     matches!(tool, "Agent" | "Task")
 }
 
@@ -64,7 +64,7 @@ impl Tools {
     pub(super) fn called(&mut self, id: &str, tool: &str, input: Value, owner: Option<SubagentId>, out: &mut Output) {
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let reading = command.as_deref().filter(|_| tool == "Bash").and_then(shell::reading);
+        let reading = command.as_deref().filter(|_| tool == "Bash").and_then(shell::read_action);
         let of_client = host_tools::client_tool(tool);
         let mut start = ToolStart {
             tool_use_id: ToolUseId::trusted(id),
@@ -74,25 +74,25 @@ impl Tools {
             pattern: text("pattern"),
             search_path: text("path").filter(|_| matches!(tool, "Glob" | "Grep" | "LS")),
             is_file_read: matches!(tool, "Read" | "Glob" | "Grep" | "LS").then_some(true),
-            subagent_spawn: spawns(tool).then_some(true),
-            subagent_name: text("subagent_type").filter(|_| spawns(tool)),
+            subagent_spawn: starts_subagent(tool).then_some(true),
+            subagent_name: text("subagent_type").filter(|_| starts_subagent(tool)),
             command,
             input: Some(input.clone()),
             blob: None,
         };
         if let Some(reading) = reading {
-            reading.lift(&mut start);
+            reading.annotate(&mut start);
         }
         out.report(Report::Fact { subagent_id: owner.clone(), event: start.into() });
         self.calls.insert(id.to_owned(), Call { tool: tool.to_owned(), input, owner });
     }
 
-    /// Who made this call. Nothing, when it is not known.
+    /// The sub-agent that made this call; `None` if it is not known.
     pub(super) fn owner(&self, id: &str) -> Option<SubagentId> {
         self.calls.get(id).and_then(|call| call.owner.clone())
     }
 
-    /// Who waits for a tool of this server. Nothing, when several do.
+    /// The sub-agent that waits for a tool of this server; `None` if several do.
     pub(super) fn owner_at_server(&self, server: &str) -> Option<SubagentId> {
         let prefix = format!("mcp__{server}__");
         let mut waiting = self.calls.values().filter(|call| call.tool.starts_with(&prefix));
@@ -105,7 +105,7 @@ impl Tools {
 
     pub(super) fn progress(&self, id: &str, seconds: Option<f64>, out: &mut Output) {
         if self.calls.contains_key(id) {
-            let text = seconds.map(|seconds| line_of_progress(&format!("running for {seconds:.0} s")));
+            let text = seconds.map(|seconds| progress_line(&format!("running for {seconds:.0} s")));
             let progress = ToolProgress { tool_use_id: ToolUseId::trusted(id), text, fraction: None };
             out.report(Report::Fact { subagent_id: self.owner(id), event: progress.into() });
         }
@@ -113,23 +113,23 @@ impl Tools {
 
     pub(super) fn returned(
         &mut self,
-        returned: &Returned,
+        returned: &ResultLine,
         line: &Message,
-        fate: Fate<'_>,
+        context: CallContext<'_>,
         subagent_id: Option<SubagentId>,
-        after: &mut Afterwards,
+        background: &mut BackgroundState,
         out: &mut Output,
     ) {
-        let Returned { id, content, is_error } = returned;
+        let ResultLine { id, content, is_error } = returned;
         let call = self.calls.remove(id);
         let tool = call.as_ref().map_or("", |call| call.tool.as_str());
         let is_error = is_error.unwrap_or(false);
         let structure = line.tool_use_result.as_ref().filter(|value| value.is_object());
         if let (Some(call), Some(task)) = (&call, structure.and_then(|s| s.get("backgroundTaskId")?.as_str())) {
             let text = |name: &str| call.input.get(name).and_then(Value::as_str);
-            after.tasks.left(task, id, text("description").or(text("command")).unwrap_or(tool), out);
+            background.tasks.left_in_background(task, id, text("description").or(text("command")).unwrap_or(tool), out);
         }
-        let output = if after.tasks.goes_on(id) && !is_error && !spawns(tool) {
+        let output = if background.tasks.is_in_background(id) && !is_error && !starts_subagent(tool) {
             output_so_far(structure)
         } else {
             output_of(tool, content, structure)
@@ -139,12 +139,13 @@ impl Tools {
             .and_then(|structure| path(structure, "filePath"))
             .or_else(|| call.as_ref().and_then(|call| path(&call.input, "file_path")));
         let command = call.as_ref().filter(|call| call.tool == "Bash").and_then(|call| call.input.get("command"));
-        let read = command.and_then(Value::as_str).and_then(shell::reading).and_then(shell::Reading::file);
+        let read = command.and_then(Value::as_str).and_then(shell::read_action).and_then(shell::ReadAction::file);
         let reads = tool == "Read" || read.is_some();
         let file_path = file_path.or(read);
         // A call that ran when the turn was interrupted comes back as one that a person rejected.
-        let denied =
-            fate.refused || self.denied.remove(id) || (!fate.interrupting && did_not_run(id, &line.tool_result_meta));
+        let denied = context.refused
+            || self.denied.remove(id)
+            || (!context.interrupting && did_not_run(id, &line.tool_result_meta));
         let cut_off = structure.and_then(|s| s.get("interrupted")).and_then(Value::as_bool) == Some(true);
         let result = ToolResult {
             tool_use_id: ToolUseId::trusted(id),
@@ -152,7 +153,7 @@ impl Tools {
             exit_code: (tool == "Bash").then(|| exit_code(&output, is_error, structure)).flatten(),
             is_file_read: (reads && !is_error).then_some(true),
             denied: denied.then_some(true),
-            interrupted: (cut_off || (fate.interrupting && is_error && !denied)).then_some(true),
+            interrupted: (cut_off || (context.interrupting && is_error && !denied)).then_some(true),
             diff: structure.and_then(|structure| diff_of(structure, file_path.as_deref())),
             file_path,
             output,
@@ -160,10 +161,10 @@ impl Tools {
             images: Some(images_of(content)).filter(|images| !images.is_empty()),
         };
         let failed = result.is_error || denied;
-        out.report(match kept_in(content, structure, fate.conversation) {
+        out.report(match saved_output_file(content, structure, context.conversation) {
             Some(path) => {
                 let file = Box::new(OutputFile::Whole { path, mark: None });
-                Report::Kept { file, subagent_id, event: result.into() }
+                Report::FactWithOutputFile { file, subagent_id, event: result.into() }
             }
             None => Report::Fact { subagent_id, event: result.into() },
         });
@@ -173,8 +174,8 @@ impl Tools {
             out.report(PlanUpdated { steps, explanation: None });
         }
         if let Some(structure) = structure {
-            after.schedule.changed(&call.tool, &call.input, structure, out);
-            if self.keeps_list(&call, structure) {
+            background.schedule.changed(&call.tool, &call.input, structure, out);
+            if self.update_todo_list(&call, structure) {
                 let steps = self.todo.iter().map(|(_, step)| step.clone()).collect();
                 out.report(PlanUpdated { steps, explanation: None });
             }
@@ -182,7 +183,7 @@ impl Tools {
     }
 
     /// Whether the call changed the list that is kept with `TaskCreate` and its kin.
-    fn keeps_list(&mut self, call: &Call, result: &Value) -> bool {
+    fn update_todo_list(&mut self, call: &Call, result: &Value) -> bool {
         match call.tool.as_str() {
             "TaskCreate" => {
                 let text = |name: &str| result.pointer(name).and_then(Value::as_str).map(str::to_owned);

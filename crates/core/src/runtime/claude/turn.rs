@@ -16,14 +16,14 @@ pub(super) struct Turn {
     /// The program works.
     running: bool,
     /// It says of each message when it begins with it. An older one does not.
-    tells: bool,
+    reports_lifecycle: bool,
     /// Messages of this turn, and those of them that the program has not begun with.
     ours: Vec<String>,
     unstarted: Vec<String>,
     /// Messages for the running turn that it has not taken in.
     steers: Vec<(String, MessageId)>,
     /// Steers of a turn that is over: the program has them, and the session will send them again.
-    left: HashMap<String, Left>,
+    left_over: HashMap<String, LeftOver>,
     /// The agent began this turn by itself.
     unasked: bool,
     /// The model would not answer.
@@ -41,7 +41,7 @@ pub(super) struct Turn {
 
 /// How far the program is with a message that was left over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum LeftOver {
     Queued,
     Started,
     Done,
@@ -57,10 +57,10 @@ impl Turn {
     pub(super) fn prompt(&mut self, uuid: &str) -> bool {
         self.ours = vec![uuid.to_owned()];
         self.unasked = false;
-        match self.left.remove(uuid) {
-            Some(Left::Done) => return false,
-            Some(Left::Started) => {}
-            Some(Left::Queued) => self.unstarted.push(uuid.to_owned()),
+        match self.left_over.remove(uuid) {
+            Some(LeftOver::Done) => return false,
+            Some(LeftOver::Started) => {}
+            Some(LeftOver::Queued) => self.unstarted.push(uuid.to_owned()),
             None => {
                 self.unstarted.push(uuid.to_owned());
                 self.open = true;
@@ -76,7 +76,7 @@ impl Turn {
     }
 
     /// Whether the agent began the turn by itself.
-    pub(super) fn is_unasked(&self) -> bool {
+    pub(super) fn began_by_itself(&self) -> bool {
         self.unasked
     }
 
@@ -98,11 +98,11 @@ impl Turn {
     }
 
     pub(super) fn lifecycle(&mut self, uuid: &str, state: &str, out: &mut Output) {
-        self.tells = true;
+        self.reports_lifecycle = true;
         match state {
             "started" => {
                 self.begin(out);
-                self.took(uuid, out);
+                self.taken_in(uuid, out);
             }
             "completed" | "cancelled" => self.settled(uuid, state == "completed", out),
             _ => {}
@@ -110,17 +110,17 @@ impl Turn {
     }
 
     /// The program took this message in.
-    pub(super) fn took(&mut self, uuid: &str, out: &mut Output) {
+    pub(super) fn taken_in(&mut self, uuid: &str, out: &mut Output) {
         if let Some(at) = self.unstarted.iter().position(|known| known == uuid) {
             self.unstarted.remove(at);
-            self.stands_at(uuid);
+            self.move_anchor(uuid);
         }
         if let Some(at) = self.steers.iter().position(|(known, _)| known == uuid) {
             let (_, message_id) = self.steers.remove(at);
             out.report(Report::SteerDelivered { message_id });
         }
-        if let Some(left) = self.left.get_mut(uuid) {
-            *left = Left::Started;
+        if let Some(left_over) = self.left_over.get_mut(uuid) {
+            *left_over = LeftOver::Started;
         }
     }
 
@@ -130,7 +130,7 @@ impl Turn {
         self.unstarted.retain(|known| known != uuid);
         if self.open && !self.running && self.ours.iter().any(|known| known == uuid) {
             let (outcome, reason) = if answered {
-                self.stands_at(uuid);
+                self.move_anchor(uuid);
                 (Outcome::Completed, "the agent had answered this message before")
             } else {
                 (Outcome::Interrupted, "the agent was interrupted before it began")
@@ -142,7 +142,7 @@ impl Turn {
     /// A turn of the program begins.
     pub(super) fn init(&mut self, out: &mut Output) {
         self.begin(out);
-        if !self.tells {
+        if !self.reports_lifecycle {
             self.anchor = self.unstarted.pop().or(self.anchor.take());
             self.unstarted.clear();
         }
@@ -157,12 +157,12 @@ impl Turn {
     }
 
     /// The conversation ended here before this process.
-    pub(super) fn stood_at(&mut self, entry: Option<String>) {
+    pub(super) fn set_anchor(&mut self, entry: Option<String>) {
         self.anchor = entry;
     }
 
     /// The conversation has this entry now.
-    pub(super) fn stands_at(&mut self, entry: &str) {
+    pub(super) fn move_anchor(&mut self, entry: &str) {
         self.anchor = Some(entry.to_owned());
     }
 
@@ -181,11 +181,11 @@ impl Turn {
     /// The end of a turn of the program.
     pub(super) fn result(&mut self, result: &TurnResult, out: &mut Output) {
         self.running = false;
-        if !self.tells {
+        if !self.reports_lifecycle {
             self.unstarted.clear();
         }
-        for left in self.left.values_mut().filter(|left| **left == Left::Started) {
-            *left = Left::Done;
+        for left_over in self.left_over.values_mut().filter(|left_over| **left_over == LeftOver::Started) {
+            *left_over = LeftOver::Done;
         }
         let usage = self.usage(result);
         if self.open {
@@ -230,7 +230,7 @@ impl Turn {
         self.open = false;
         // The session takes them back and sends them again; the program has them already.
         for (uuid, _) in self.steers.drain(..) {
-            self.left.insert(uuid, Left::Queued);
+            self.left_over.insert(uuid, LeftOver::Queued);
         }
         out.report(Report::TurnEnded { outcome, reason, failure });
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// One line of the program.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum OutputLine {
     System(Box<System>),
     StreamEvent {
         event: StreamEvent,
@@ -297,8 +297,6 @@ pub(super) struct CanUseTool {
     pub(super) description: Option<String>,
     pub(super) decision_reason: Option<String>,
     pub(super) agent_id: Option<String>,
-    #[serde(default)]
-    pub(super) permission_suggestions: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,5 +1,5 @@
-//! Whatever waits for a person. Each is a request of the server that stays open until it is answered or withdrawn; a request that is not understood
-//! is refused at once, or the turn would hang.
+//! Requests of the server that a person has to answer. Each stays open until it is answered or withdrawn. A request that is not understood is refused
+//! at once, otherwise the turn would hang.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) struct Asks {
 const REQUEST_PERMISSIONS: &str = "request_permissions";
 
 /// What is left of a question that was taken back.
-const NOT_WAITED: &str = "Codex does not wait for it any more";
+const WITHDRAWN: &str = "Codex does not wait for it any more";
 
 /// What the model reads of a call that no client has run.
 const NOT_RUN: &str = "No client ran this tool.";
@@ -91,7 +91,7 @@ impl CodexProtocol {
             "item/permissions/requestApproval" => read(params).map(|ask| self.grant_asked(id, ask, out)),
             "item/tool/requestUserInput" => read(params).map(|ask| self.input_asked(id, &ask, out)),
             "item/tool/call" => read(params).map(|ask| self.tool_asked(id, &ask, out)),
-            "mcpServer/elicitation/request" => read(params).map(|ask| self.elicited(id, &ask, out)),
+            "mcpServer/elicitation/request" => read(params).map(|ask| self.elicitation_asked(id, &ask, out)),
             // Known, and of no use without a clock, a key store or an account of this host.
             "currentTime/read" | "attestation/generate" | "account/chatgptAuthTokens/refresh" => {
                 return self.refuse(id, Error::method_not_found(method), out);
@@ -120,12 +120,12 @@ impl CodexProtocol {
         // In a turn that ran before this session came to it, nobody has told of the command.
         if let (Some(item_id), Some(line)) = (&ask.item_id, &ask.command)
             && self.may_ask(&ask.thread_id)
-            && let Some(work) = self.working(&ask.thread_id, out)
+            && let Some(work) = self.start_work(&ask.thread_id, out)
         {
             let (id, line, cwd) = (item_id.clone(), line.clone(), ask.cwd.clone());
             work.command_started(&Command { id, line, cwd, ..Command::default() }, out);
         }
-        let script = shell::unwrapped(ask.command.as_deref().unwrap_or_default());
+        let script = shell::without_shell(ask.command.as_deref().unwrap_or_default());
         let mut options = vec![option(PermissionReply::Once, "Allow once", None)];
         let mut rules = vec![(format!("{script} in this session"), json!("acceptForSession"))];
         if let Some(words) = ask.proposed_execpolicy_amendment.as_ref().filter(|words| !words.is_empty()) {
@@ -223,7 +223,7 @@ impl CodexProtocol {
     /// Codex has no item for some calls; that the model made them is a fact all the same.
     fn call_made(&mut self, thread_id: &str, item_id: Option<&str>, tool: &str, input: Value, out: &mut Output) {
         if let Some(item_id) = item_id.filter(|_| self.may_ask(thread_id))
-            && let Some(work) = self.working(thread_id, out)
+            && let Some(work) = self.start_work(thread_id, out)
         {
             work.call_started(item_id, tool, input, ToolKind::Other, out);
         }
@@ -233,7 +233,7 @@ impl CodexProtocol {
     fn call_answered(&mut self, open: &Open, answer: Option<&Answer>, out: &mut Output) {
         let (said, answered, denied) = match (&open.kind, answer) {
             (Kind::Input { prompts, .. }, Some(Answer::Question { answers })) => {
-                let (said, answered) = forms::in_words(prompts, answers.as_deref());
+                let (said, answered) = forms::as_text(prompts, answers.as_deref());
                 (said, answered, false)
             }
             (Kind::Grant { .. }, Some(Answer::Permission { reply, .. })) => match reply {
@@ -241,7 +241,7 @@ impl CodexProtocol {
                 PermissionReply::Always => ("allowed in this session".to_owned(), true, false),
                 PermissionReply::Reject => ("not allowed".to_owned(), false, true),
             },
-            (Kind::Input { .. } | Kind::Grant { .. }, _) => (NOT_WAITED.to_owned(), false, false),
+            (Kind::Input { .. } | Kind::Grant { .. }, _) => (WITHDRAWN.to_owned(), false, false),
             _ => return,
         };
         if let Some(item_id) = &open.item_id
@@ -272,7 +272,7 @@ impl CodexProtocol {
         );
     }
 
-    fn elicited(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
+    fn elicitation_asked(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
         let meta = |name: &str| ask.meta.get(name);
         // It does not say for which call: it is one of that server's, best one with the same input that nobody was asked about.
         let call = self.work(&ask.thread_id).and_then(|work| {
@@ -351,7 +351,7 @@ impl CodexProtocol {
 
     /// Who asks, and about which tool call.
     fn place(&mut self, open: &Open, out: &mut Output) -> (Option<SubagentId>, Option<ToolUseId>) {
-        let work = self.family.working(&open.thread_id, out);
+        let work = self.subagents.start_work(&open.thread_id, out);
         let work = work.unwrap_or(&mut self.main);
         (work.owner.clone(), open.item_id.as_deref().and_then(|item_id| work.tool_id(item_id)))
     }
@@ -391,7 +391,7 @@ impl CodexProtocol {
         {
             let input = json!([{ "type": "text", "text": word }]);
             let params = json!({ "threadId": open.thread_id, "expectedTurnId": name, "input": input });
-            self.call("turn/steer", params, Call::Quiet, out);
+            self.call("turn/steer", params, Call::Ignore, out);
         }
     }
 
@@ -401,7 +401,7 @@ impl CodexProtocol {
         self.peer.withdraw(&id);
         let key = id.to_string();
         if let Some(open) = self.asks.open.remove(&key) {
-            out.report(Report::AskWithdrawn { key, reason: NOT_WAITED.to_owned() });
+            out.report(Report::AskWithdrawn { key, reason: WITHDRAWN.to_owned() });
             self.call_answered(&open, None, out);
         }
     }
@@ -494,7 +494,7 @@ fn tool_result(text: &str, success: bool) -> Value {
 }
 
 fn option(reply: PermissionReply, label: &str, rule: Option<&str>) -> PermissionOption {
-    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned) }
+    PermissionOption { reply, label: label.to_owned(), rule: rule.map(str::to_owned), scope: None }
 }
 
 fn read<T: DeserializeOwned>(params: &str) -> Result<T, String> {

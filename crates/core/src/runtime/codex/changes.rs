@@ -40,13 +40,13 @@ fn unified(change: &Change) -> String {
         ChangeKind::Typed { .. } | ChangeKind::Named(_) => path,
     };
     match kind.name() {
-        "add" => format!("--- /dev/null\n+++ b/{}\n@@ -0,0 +1,{count} @@\n{}", bare(path), whole('+')),
-        "delete" => format!("--- a/{}\n+++ /dev/null\n@@ -1,{count} +0,0 @@\n{}", bare(path), whole('-')),
-        _ => format!("--- a/{}\n+++ b/{}\n{}\n", bare(path), bare(to), diff.trim_end_matches('\n')),
+        "add" => format!("--- /dev/null\n+++ b/{}\n@@ -0,0 +1,{count} @@\n{}", without_prefix(path), whole('+')),
+        "delete" => format!("--- a/{}\n+++ /dev/null\n@@ -1,{count} +0,0 @@\n{}", without_prefix(path), whole('-')),
+        _ => format!("--- a/{}\n+++ b/{}\n{}\n", without_prefix(path), without_prefix(to), diff.trim_end_matches('\n')),
     }
 }
 
-fn bare(path: &str) -> &str {
+fn without_prefix(path: &str) -> &str {
     path.trim_start_matches('/')
 }
 

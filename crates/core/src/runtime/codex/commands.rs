@@ -3,23 +3,23 @@
 use serde_json::json;
 
 use super::wire::Command;
-use super::work::{ToolKind, Work};
+use super::work::{ThreadWork, ToolKind};
 use crate::event::{BackgroundEnded, ToolProgress, ToolResult, ToolStart, WorkStatus};
 use crate::runtime::Output;
-use crate::runtime::shell::{self, Reading};
+use crate::runtime::shell::{self, ReadAction};
 
 const TOOL: &str = "Bash";
 
-impl Work {
+impl ThreadWork {
     pub(super) fn command_started(&mut self, command: &Command, out: &mut Output) {
         if self.tools.contains_key(&command.id) {
             return;
         }
-        self.touch(out);
-        let script = shell::unwrapped(&command.line);
+        self.close_waiting_block(out);
+        let script = shell::without_shell(&command.line);
         let kind = ToolKind::Command { script: script.clone() };
         let tool_use_id = self.open_tool(&command.id, kind);
-        let reading = shell::reading(&script);
+        let reading = shell::read_action(&script);
         let mut start = ToolStart {
             tool_use_id,
             tool: TOOL.to_owned(),
@@ -31,14 +31,14 @@ impl Work {
             ..ToolStart::default()
         };
         if let Some(reading) = reading {
-            reading.lift(&mut start);
+            reading.annotate(&mut start);
         }
         self.say(start, out);
     }
 
     /// Streamed output. It may lack its beginning; the end of the command says all of it.
     pub(super) fn printed(&mut self, item_id: &str, text: String, out: &mut Output) {
-        self.has_run(item_id);
+        self.mark_running(item_id);
         // Of a command in the background, only the end is told.
         if let Some(tool_use_id) = self.tool_id(item_id) {
             self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
@@ -59,7 +59,7 @@ impl Work {
             ToolKind::Command { script } => script.as_str(),
             ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other => "",
         };
-        let read = shell::reading(script).and_then(Reading::file);
+        let read = shell::read_action(script).and_then(ReadAction::file);
         let output = command.aggregated_output.clone().unwrap_or_default();
         let result = ToolResult {
             tool_use_id: tool.id,

@@ -13,7 +13,7 @@ pub fn config_fits(config: &Value) -> bool {
 /// The session's profile, what its parameters stand for, and above all what it says itself. What is too deep is left out.
 pub(super) fn config_of(opening: &Opening, profile: &Map<String, Value>) -> Map<String, Value> {
     let param = |name: &str| opening.params.get(name);
-    let is = |name: &str, value: bool| param(name).and_then(Value::as_bool) == Some(value);
+    let is_set = |name: &str, value: bool| param(name).and_then(Value::as_bool) == Some(value);
     let mut config = profile.clone();
     let mut set = |path: &[&str], value: Value| put(&mut config, path, value);
     for (name, server) in param("mcp_servers").and_then(Value::as_object).into_iter().flatten() {
@@ -25,10 +25,10 @@ pub(super) fn config_of(opening: &Opening, profile: &Map<String, Value>) -> Map<
         // The server has it too, but what it passes on to commands it chooses by name.
         set(&["shell_environment_policy", "set"], env.clone());
     }
-    if is("project_instructions", false) {
+    if is_set("project_instructions", false) {
         set(&["project_doc_max_bytes"], 0.into());
     }
-    if let Some(cwd) = opening.cwd.as_deref().filter(|_| is("trust_project", true)) {
+    if let Some(cwd) = opening.cwd.as_deref().filter(|_| is_set("trust_project", true)) {
         set(&["projects", cwd, "trust_level"], "trusted".into());
     }
     let said = param("config").and_then(Value::as_object).into_iter().flatten();

@@ -1,11 +1,11 @@
-//! How turns end: what they leave open is closed, what they leave running is told of.
+//! How turns end: open items are closed, and running commands are reported as background work.
 
 use std::collections::BTreeSet;
 
 use super::failure;
 use super::protocol::CodexProtocol;
-use super::terminals::Listing;
-use super::wire::{Item, Turn, TurnError, TurnIs};
+use super::terminals::ListPurpose;
+use super::wire::{Item, Turn, TurnError, TurnNotification};
 use crate::event::{Outcome, TurnResult, WorkStatus};
 use crate::runtime::{Output, Report};
 
@@ -15,19 +15,19 @@ const MAX_TURN_NAMES: usize = 4_096;
 const MAX_ENDED: usize = 64;
 
 impl CodexProtocol {
-    pub(super) fn turn_completed(&mut self, is: TurnIs, out: &mut Output) {
-        let TurnIs { thread_id, turn } = &is;
+    pub(super) fn turn_completed(&mut self, notice: TurnNotification, out: &mut Output) {
+        let TurnNotification { thread_id, turn } = &notice;
         let ours = self.turn.as_ref().is_some_and(|running| running.names.contains(&turn.id));
-        let runs = if self.is_main(thread_id) { ours } else { self.family.is_open(thread_id) };
+        let runs = if self.is_main(thread_id) { ours } else { self.subagents.is_open(thread_id) };
         let leaves_commands = self.work(thread_id).is_some_and(|work| work.has_open_commands());
         if !(runs && leaves_commands && turn.status != "interrupted") {
-            return self.turn_ends(is, None, out);
+            return self.turn_ends(notice, None, out);
         }
         // A command that is still open was left running, or it was dropped with the script that called it. Only Codex knows.
         if !self.ending.contains_key(thread_id) {
             let (thread_id, turn_id) = (thread_id.clone(), turn.id.clone());
-            self.ending.insert(thread_id.clone(), is);
-            self.list_terminals(&thread_id, Listing::LeftBy(turn_id), out);
+            self.ending.insert(thread_id.clone(), notice);
+            self.list_terminals(&thread_id, ListPurpose::AfterTurn(turn_id), out);
         }
     }
 
@@ -50,8 +50,8 @@ impl CodexProtocol {
     }
 
     /// A turn is over. `running`: the commands that go on, if that is known.
-    pub(super) fn turn_ends(&mut self, is: TurnIs, running: Option<&BTreeSet<String>>, out: &mut Output) {
-        let TurnIs { thread_id, turn } = is;
+    pub(super) fn turn_ends(&mut self, notice: TurnNotification, running: Option<&BTreeSet<String>>, out: &mut Output) {
+        let TurnNotification { thread_id, turn } = notice;
         if let (Some(running), Some(work)) = (running, self.work(&thread_id)) {
             work.drop_commands(running, out);
         }
@@ -69,7 +69,7 @@ impl CodexProtocol {
                 _ => ("interrupted", WorkStatus::Interrupted),
             };
             self.end_work(thread_id, outcome, out);
-            return self.family.ended(thread_id, status, out);
+            return self.subagents.ended(thread_id, status, out);
         }
         let Some(running) = &self.turn else { return };
         if self.has_ended(&turn.id) {
@@ -77,7 +77,7 @@ impl CodexProtocol {
         }
         if running.names.is_empty() && !running.joined {
             // One of ours that has no name yet has not begun, as far as is known: this is the end of another one.
-            self.unnamed_end = Some(TurnIs { thread_id: thread_id.to_owned(), turn });
+            self.unnamed_end = Some(TurnNotification { thread_id: thread_id.to_owned(), turn });
             return;
         }
         if self.main.answer.is_none()
@@ -101,8 +101,8 @@ impl CodexProtocol {
 
     /// Ends the running turn in the log.
     pub(super) fn finish_turn(&mut self, status: &str, error: Option<TurnError>, out: &mut Output) {
-        for stranger in self.family.strangers() {
-            self.adopt(&stranger, None, None, out);
+        for thread_id in self.subagents.unclaimed() {
+            self.adopt(&thread_id, None, None, out);
         }
         self.unnamed_end = None;
         self.forget_turn();
@@ -117,7 +117,7 @@ impl CodexProtocol {
         let compacting = self.main.compacting.is_some();
         self.end_work(&thread_id, status, out);
         self.main.compaction_wanted = false;
-        if let Some(usage) = self.main.spending.settle(self.family.spent()) {
+        if let Some(usage) = self.main.usage_meter.turn_usage(self.subagents.take_used()) {
             out.report(usage);
         }
         let failed = error.or(self.failed.take());
@@ -151,7 +151,7 @@ impl CodexProtocol {
     }
 
     /// The session wants a new turn while one that it did not begin waits to end: that one is over now, and the new one is not ended by it.
-    pub(super) fn leave_ending(&mut self, thread_id: &str, out: &mut Output) {
+    pub(super) fn finish_pending_end(&mut self, thread_id: &str, out: &mut Output) {
         if let Some(end) = self.ending.remove(thread_id) {
             self.forget_turn();
             self.end_work(thread_id, &end.turn.status, out);
@@ -168,8 +168,8 @@ impl CodexProtocol {
         let turn_id = work.turn.clone().unwrap_or_default();
         work.end_turn(status, out);
         if status == "interrupted" {
-            // It leaves commands running, also such as it has not told of yet; whoever stops a turn wants them stopped.
-            self.list_terminals(thread_id, Listing::EndAll(turn_id), out);
+            // Codex leaves commands running, including ones that it has not reported yet; a stopped turn must stop them too.
+            self.list_terminals(thread_id, ListPurpose::EndAll(turn_id), out);
         }
     }
 }

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::failure;
 use super::settings::Settings;
 use super::wire::{Item, Tokens, TurnError};
-use super::work::Work;
+use super::work::ThreadWork;
 use crate::event::{Failure, Outcome, Part, TurnResult, Usage};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Ready, Report, unparsed};
 
 /// What the runner is told, one object per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Do {
+pub enum RunnerCommand {
     Run(Run),
     /// Stop the process that runs.
     Interrupt {},
@@ -54,7 +54,7 @@ impl RunEnd {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
-enum Said {
+enum ExecEvent {
     #[serde(rename = "thread.started")]
     ThreadStarted {
         #[serde(default)]
@@ -94,14 +94,14 @@ pub struct ExecProtocol {
     settings: Settings,
     instructions: Option<String>,
     thread: Option<String>,
-    work: Work,
+    work: ThreadWork,
     running: bool,
     /// Processes whose end was not told yet: that of one turn may come after the beginning of the next.
-    alive: u64,
+    running_processes: u64,
     interrupted: bool,
     warnings: usize,
     /// What the thread had used before this turn. Not known of a thread that is resumed, until a turn has ended.
-    spent: Option<Tokens>,
+    used_before: Option<Tokens>,
     failed: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Protocol for ExecProtocol {
     fn open(&mut self, opening: &Opening, out: &mut Output) {
         self.settings = Settings::of(opening, &self.profile);
         self.instructions.clone_from(&opening.system_prompt);
-        (self.thread, self.spent) = match &opening.beginning {
+        (self.thread, self.used_before) = match &opening.beginning {
             Beginning::Fresh => (None, Some(Tokens::default())),
             Beginning::Resume { provider_session_id, .. } | Beginning::Fork { provider_session_id, .. } => {
                 (Some(provider_session_id.clone()), None)
@@ -125,27 +125,28 @@ impl Protocol for ExecProtocol {
             Order::Prompt { messages, turn_id } => {
                 let texts = messages.iter().flat_map(|message| &message.content).map(text_of);
                 let prompt = texts.collect::<Vec<_>>().join("\n\n");
-                self.alive += 1;
+                self.running_processes += 1;
                 (self.running, self.interrupted, self.failed) = (true, false, None);
                 self.work.begin_turn(turn_id.as_str(), out);
-                tell(&Do::Run(self.run(prompt)), out);
+                write_command(&RunnerCommand::Run(self.run(prompt)), out);
             }
             Order::Interrupt => {
                 self.interrupted = true;
-                tell(&Do::Interrupt {}, out);
+                write_command(&RunnerCommand::Interrupt {}, out);
             }
             Order::SetModel { model } => self.settings.model = Some(model.clone()),
             Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(_) => {
                 out.report(Report::RollbackRefused { reason: "`codex exec` cannot go back".to_owned() });
             }
-            Order::Close => tell(&Do::Exit {}, out),
+            Order::Close => write_command(&RunnerCommand::Exit {}, out),
             Order::Steer { message, .. } => {
                 let reason = "`codex exec` hears nothing while it runs".to_owned();
                 out.report(Report::SteerRejected { message_id: message.message_id.clone(), reason });
             }
             Order::Compact { .. } => self.end(Outcome::Failed, Some("`codex exec` cannot compact".to_owned()), out),
             Order::Answer { .. }
+            | Order::Verdict { .. }
             | Order::SetMode { .. }
             | Order::StopBackground { .. }
             | Order::State { .. }
@@ -156,10 +157,10 @@ impl Protocol for ExecProtocol {
     fn line(&mut self, line: Line<'_>, out: &mut Output) {
         let said = match line {
             Line::Text(bytes) if bytes.trim_ascii().is_empty() => return,
-            Line::Text(bytes) => serde_json::from_slice::<Said>(bytes).map_err(|error| error.to_string()),
+            Line::Text(bytes) => serde_json::from_slice::<ExecEvent>(bytes).map_err(|error| error.to_string()),
             Line::TooLong { size, .. } => Err(format!("a line of {size} bytes is over the limit")),
         };
-        if let Err(error) = said.and_then(|said| self.said(said, out)) {
+        if let Err(error) = said.and_then(|said| self.handle_event(said, out)) {
             out.report(unparsed("codex-exec/stdout", &error, line));
         }
     }
@@ -192,18 +193,18 @@ impl ExecProtocol {
         }
     }
 
-    fn said(&mut self, said: Said, out: &mut Output) -> Result<(), String> {
+    fn handle_event(&mut self, said: ExecEvent, out: &mut Output) -> Result<(), String> {
         match said {
-            Said::ThreadStarted { thread_id } => {
+            ExecEvent::ThreadStarted { thread_id } => {
                 if self.thread.as_ref() != Some(&thread_id) && !thread_id.is_empty() {
                     self.thread = Some(thread_id.clone());
                     let reason = "Codex has named the conversation".to_owned();
                     out.report(Report::Renamed { provider_session_id: thread_id, reason });
                 }
             }
-            Said::TurnStarted {} => {}
-            Said::ItemStarted { item } | Said::ItemUpdated { item } => self.work.started(&read(item)?, out),
-            Said::ItemCompleted { item } => {
+            ExecEvent::TurnStarted {} => {}
+            ExecEvent::ItemStarted { item } | ExecEvent::ItemUpdated { item } => self.work.started(&read(item)?, out),
+            ExecEvent::ItemCompleted { item } => {
                 let item: Item = read(item)?;
                 if let Item::Error { message } = &item {
                     self.warnings += 1;
@@ -211,26 +212,26 @@ impl ExecProtocol {
                 }
                 self.work.completed(&item, "", out);
             }
-            Said::TurnCompleted { usage } => {
+            ExecEvent::TurnCompleted { usage } => {
                 if let Some(usage) = usage {
-                    let before = self.spent.replace(usage);
+                    let before = self.used_before.replace(usage);
                     out.reports.extend(before.map(|before| Report::from(used(usage, before))));
                 }
                 self.end(Outcome::Completed, None, out);
             }
-            Said::TurnFailed { error } => {
+            ExecEvent::TurnFailed { error } => {
                 let message = error.map(|error| error.message).or(self.failed.take());
                 self.end(Outcome::Failed, message, out);
             }
-            Said::Error { message } if message.starts_with("Reconnecting") => {
+            ExecEvent::Error { message } if message.starts_with("Reconnecting") => {
                 if self.running {
                     out.report(failure::retrying(&TurnError { message, ..TurnError::default() }));
                 }
             }
-            Said::Error { message } => self.failed = Some(message),
-            Said::RunEnded(end) => {
-                self.alive = self.alive.saturating_sub(1);
-                if self.alive > 0 {
+            ExecEvent::Error { message } => self.failed = Some(message),
+            ExecEvent::RunEnded(end) => {
+                self.running_processes = self.running_processes.saturating_sub(1);
+                if self.running_processes > 0 {
                     return Ok(());
                 }
                 let stderr = end.stderr.trim();
@@ -282,7 +283,7 @@ fn read(item: Value) -> Result<Item, String> {
     serde_json::from_value(item).map_err(|error| error.to_string())
 }
 
-fn tell(order: &Do, out: &mut Output) {
+fn write_command(order: &RunnerCommand, out: &mut Output) {
     // Strings only, so this always encodes.
     out.write_line(&serde_json::to_value(order).unwrap_or_default());
 }

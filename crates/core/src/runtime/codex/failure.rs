@@ -8,7 +8,7 @@ use crate::runtime::jsonrpc;
 
 /// A turn that failed.
 pub(super) fn of_turn(error: &TurnError) -> Failure {
-    let (code, retryable, fix) = sort(error);
+    let (code, retryable, fix) = classify(error);
     let message = plain(&error.message);
     Failure { message, code: code.to_owned(), retryable, fix: Some(fix.to_owned()) }
 }
@@ -17,7 +17,7 @@ pub(super) fn of_turn(error: &TurnError) -> Failure {
 pub(super) fn of_refusal(what: &str, error: &jsonrpc::Error) -> Failure {
     let info = error.data.as_ref().and_then(|data| data.get("codexErrorInfo")).cloned().unwrap_or_default();
     let known = TurnError { message: error.message.clone(), codex_error_info: info, additional_details: None };
-    let (code, retryable, fix) = match sort(&known) {
+    let (code, retryable, fix) = match classify(&known) {
         ("model_error", ..) => {
             ("agent_refused", true, "send the message again; if that does not help, start a new session")
         }
@@ -52,7 +52,7 @@ pub(super) fn of_compaction(failure: Failure) -> Failure {
 
 /// Codex tries again by itself.
 pub(super) fn retrying(error: &TurnError) -> Status {
-    let (code, ..) = sort(error);
+    let (code, ..) = classify(error);
     let attempt = error.message.split_whitespace().find_map(|word| word.split_once('/')?.0.parse().ok());
     let detail = match &error.additional_details {
         Some(reason) => json!({ "code": code, "reason": reason }),
@@ -61,7 +61,7 @@ pub(super) fn retrying(error: &TurnError) -> Status {
     Status { state: Activity::Retrying, label: Some(plain(&error.message)), attempt, detail: Some(detail) }
 }
 
-fn sort(error: &TurnError) -> (&'static str, bool, &'static str) {
+fn classify(error: &TurnError) -> (&'static str, bool, &'static str) {
     let (name, status) = info(&error.codex_error_info);
     let said = [Some(error.message.as_str()), error.additional_details.as_deref()];
     let says = |words: &str| said.into_iter().flatten().any(|text| text.contains(words));
@@ -108,31 +108,31 @@ fn sort(error: &TurnError) -> (&'static str, bool, &'static str) {
     }
 }
 
-type Sorted = (&'static str, bool, &'static str);
+type Classified = (&'static str, bool, &'static str);
 
-const NOT_LOGGED_IN: Sorted = (
+const NOT_LOGGED_IN: Classified = (
     "not_logged_in",
     false,
     "run `codex login`, or put the API key into the daemon's environment, then send the message again",
 );
-const KEY_REFUSED: Sorted = (
+const KEY_REFUSED: Classified = (
     "key_refused",
     false,
     "the service does not accept the key: check it, or run `codex login`, then send the message again",
 );
-const REFUSED: Sorted = ("refused_by_policy", false, "say what you want in another way");
-const FILTERED: Sorted =
+const REFUSED: Classified = ("refused_by_policy", false, "say what you want in another way");
+const FILTERED: Classified =
     ("content_filtered", false, "a filter of the model's provider cut the answer off; ask in another way");
-const OUTPUT_LIMIT: Sorted =
+const OUTPUT_LIMIT: Classified =
     ("output_limit", true, "the answer was too long for one: ask the agent to go on, or for less at once");
-const QUOTA: Sorted =
+const QUOTA: Classified =
     ("quota_exhausted", false, "check plan and billing of the account, or wait until the limit is reset");
-const RATE: Sorted = ("rate_limited", true, "wait a while, then send the message again");
-const OVERLOADED: Sorted = ("overloaded", true, "send the message again in a while, or choose another model");
-const CONTEXT: Sorted = ("context_too_long", false, "compact the conversation, or start a new session");
-const CONNECTION: Sorted =
+const RATE: Classified = ("rate_limited", true, "wait a while, then send the message again");
+const OVERLOADED: Classified = ("overloaded", true, "send the message again in a while, or choose another model");
+const CONTEXT: Classified = ("context_too_long", false, "compact the conversation, or start a new session");
+const CONNECTION: Classified =
     ("connection_failed", true, "check the network and the address of the model provider, then send the message again");
-const MODEL: Sorted = ("model_error", false, "the model did not accept the request; the message says why");
+const MODEL: Classified = ("model_error", false, "the model did not accept the request; the message says why");
 
 /// The name of what went wrong, and the HTTP status behind it. A name, or an object with one member that is the name.
 fn info(info: &Value) -> (&str, Option<u64>) {

@@ -63,7 +63,7 @@ pub(super) fn of_tool(arguments: &Value) -> Vec<Question> {
 }
 
 /// Questions and answers as a text, and whether there are answers.
-pub(super) fn in_words(prompts: &[String], answers: Option<&[Vec<String>]>) -> (String, bool) {
+pub(super) fn as_text(prompts: &[String], answers: Option<&[Vec<String>]>) -> (String, bool) {
     match answers {
         Some(answers) => {
             let line = |(prompt, answers): (&String, &Vec<String>)| format!("{prompt}\n{}", answers.join(", "));
@@ -74,7 +74,7 @@ pub(super) fn in_words(prompts: &[String], answers: Option<&[Vec<String>]>) -> (
 }
 
 pub(super) fn to_tool(prompts: &[String], answers: Option<&[Vec<String>]>) -> Value {
-    let (text, success) = in_words(prompts, answers);
+    let (text, success) = as_text(prompts, answers);
     json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": success })
 }
 

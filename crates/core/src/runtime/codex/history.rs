@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{Item, Page, Thread, Turn};
-use super::work::Work;
+use super::work::ThreadWork;
 use crate::event::{Event, Part, TurnResult};
 use crate::id::MessageId;
 use crate::runtime::{ImportedTurn, Output, Report};
@@ -48,7 +48,7 @@ pub fn stored_turns(result: &str) -> Result<(Vec<ImportedTurn>, Option<String>),
 fn stored_turn(turn: Turn) -> ImportedTurn {
     let seconds = |seconds: Option<i64>| seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
     let started_at = seconds(turn.started_at).unwrap_or_default();
-    let mut work = Work::default();
+    let mut work = ThreadWork::default();
     work.turn = Some(turn.id.clone());
     let mut imported = ImportedTurn {
         message_id: MessageId::trusted(&turn.id),

@@ -6,12 +6,12 @@ use super::changes;
 use super::opening::ASK_USER;
 use super::pictures::{PLACE, picture, picture_in, pictures_of};
 use super::wire::{Change, Collaboration, Item, in_progress};
-use super::work::{Compacting, ToolKind, Work};
+use super::work::{Compacting, ThreadWork, ToolKind};
 use crate::event::{
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, PlanStep, PlanUpdated,
     StepStatus, Thinking, ToolProgress, ToolResult, ToolStart,
 };
-use crate::runtime::{Output, Voice, line_of_progress};
+use crate::runtime::{Output, TextKind, progress_line};
 
 /// What stands between the parts of a thought.
 pub(super) const PARAGRAPH: &str = "\n\n";
@@ -21,14 +21,14 @@ pub(super) fn raw(item_id: &str) -> String {
     format!("{item_id}.raw")
 }
 
-impl Work {
+impl ThreadWork {
     pub(super) fn started(&mut self, item: &Item, out: &mut Output) {
         match item {
             // Its text comes in pieces; whole, it comes at the end.
-            Item::AgentMessage { .. } | Item::Plan { .. } => self.touch(out),
+            Item::AgentMessage { .. } | Item::Plan { .. } => self.close_waiting_block(out),
             Item::Reasoning { id, .. } => {
                 let known = self.is_open(id) || self.is_waiting();
-                let block_id = self.block(id, Voice::Thinking, out);
+                let block_id = self.block(id, TextKind::Thinking, out);
                 if !known {
                     self.say(Thinking { block_id, done: Some(false), ..Thinking::default() }, out);
                 }
@@ -50,9 +50,9 @@ impl Work {
                 }
             }
             Item::CollabAgentToolCall(call) => self.collaboration_started(call, out),
-            Item::WebSearch { id, query, action, .. } => match searched(query, action.as_ref()) {
+            Item::WebSearch { id, query, action, .. } => match search_input(query, action.as_ref()) {
                 // What it looks for is often known only at the end.
-                Value::Null => self.touch(out),
+                Value::Null => self.close_waiting_block(out),
                 input => self.call_started(id, "WebSearch", input, ToolKind::Other, out),
             },
             Item::ImageView { id, path } => self.image_viewed(id, path, out),
@@ -77,7 +77,7 @@ impl Work {
             }
             Item::EnteredReviewMode { review } => {
                 let subject = review.clone();
-                self.review_is("running", subject, out);
+                self.review_changed("running", subject, out);
             }
             Item::UserMessage { .. }
             | Item::SubAgentActivity { .. }
@@ -90,20 +90,20 @@ impl Work {
     pub(super) fn completed(&mut self, item: &Item, turn_id: &str, out: &mut Output) {
         match item {
             Item::AgentMessage { id, text, phase } => {
-                self.whole(id, Voice::Text, text, out);
+                self.whole(id, TextKind::Text, text, out);
                 let is_final = phase.as_deref() == Some("final_answer");
                 if is_final || !self.answer.as_ref().is_some_and(|(known, _)| *known) {
                     self.answer = Some((is_final, text.clone()));
                 }
             }
-            Item::Plan { id, text } => self.whole(id, Voice::Text, text, out),
+            Item::Plan { id, text } => self.whole(id, TextKind::Text, text, out),
             Item::Reasoning { id, summary, content, text } => {
                 let whole = text.clone().unwrap_or_else(|| summary.join(PARAGRAPH));
                 let thoughts = content.join(PARAGRAPH);
                 if self.is_open(&raw(id)) || !thoughts.is_empty() {
-                    self.whole(&raw(id), Voice::Thinking, &thoughts, out);
+                    self.whole(&raw(id), TextKind::Thinking, &thoughts, out);
                 }
-                self.whole(id, Voice::Thinking, &whole, out);
+                self.whole(id, TextKind::Thinking, &whole, out);
             }
             Item::CommandExecution(command) => self.command_completed(command, turn_id, out),
             Item::FileChange { id, changes, status } => self.change_completed(id, changes, status, out),
@@ -130,7 +130,7 @@ impl Work {
             }
             Item::CollabAgentToolCall(call) => self.collaboration_completed(call, out),
             Item::WebSearch { id, query, action, results } => {
-                self.call_started(id, "WebSearch", searched(query, action.as_ref()), ToolKind::Other, out);
+                self.call_started(id, "WebSearch", search_input(query, action.as_ref()), ToolKind::Other, out);
                 self.call_completed(id, found(results.as_deref().unwrap_or_default()), false, false, out);
             }
             Item::ImageView { id, path } => {
@@ -155,7 +155,7 @@ impl Work {
                 // A message that says the same follows.
                 self.answer = Some((true, review.clone()));
                 let subject = self.review.take().unwrap_or_else(|| "changes".to_owned());
-                self.review_is("done", subject, out);
+                self.review_changed("done", subject, out);
             }
             Item::TodoList { .. } => self.started(item, out),
             Item::UserMessage { .. }
@@ -166,7 +166,7 @@ impl Work {
         }
     }
 
-    fn review_is(&mut self, status: &str, subject: String, out: &mut Output) {
+    fn review_changed(&mut self, status: &str, subject: String, out: &mut Output) {
         let evidence = EvidenceChanged {
             evidence_id: format!("review.{}", self.turn.as_deref().unwrap_or_default()),
             kind: "review".to_owned(),
@@ -181,13 +181,13 @@ impl Work {
     /// A word about a tool that runs.
     pub(super) fn progressed(&mut self, item_id: &str, text: &str, out: &mut Output) {
         if let Some(tool_use_id) = self.tool_id(item_id) {
-            self.say(ToolProgress { tool_use_id, text: Some(line_of_progress(text)), fraction: None }, out);
+            self.say(ToolProgress { tool_use_id, text: Some(progress_line(text)), fraction: None }, out);
         }
     }
 
     pub(super) fn call_started(&mut self, item_id: &str, tool: &str, input: Value, kind: ToolKind, out: &mut Output) {
         if !self.tools.contains_key(item_id) {
-            self.touch(out);
+            self.close_waiting_block(out);
             let tool_use_id = self.open_tool(item_id, kind);
             let input = Some(input).filter(|input| !input.is_null());
             self.say(ToolStart { tool_use_id, tool: tool.to_owned(), input, ..ToolStart::default() }, out);
@@ -196,7 +196,7 @@ impl Work {
 
     fn client_call_started(&mut self, item_id: &str, tool: &str, input: &Value, out: &mut Output) {
         if !self.tools.contains_key(item_id) {
-            self.touch(out);
+            self.close_waiting_block(out);
             let start = ToolStart {
                 tool_use_id: self.open_tool(item_id, ToolKind::Other),
                 tool: tool.to_owned(),
@@ -229,7 +229,7 @@ impl Work {
 
     fn image_viewed(&mut self, item_id: &str, path: &str, out: &mut Output) {
         if !self.tools.contains_key(item_id) {
-            self.touch(out);
+            self.close_waiting_block(out);
             let start = ToolStart {
                 tool_use_id: self.open_tool(item_id, ToolKind::Other),
                 tool: "ViewImage".to_owned(),
@@ -246,7 +246,7 @@ impl Work {
         if self.tools.contains_key(item_id) {
             return;
         }
-        self.touch(out);
+        self.close_waiting_block(out);
         let start = ToolStart {
             tool_use_id: self.open_tool(item_id, ToolKind::Change { changes: changes.to_vec() }),
             tool: "Edit".to_owned(),
@@ -275,7 +275,7 @@ impl Work {
 
     fn collaboration_started(&mut self, call: &Collaboration, out: &mut Output) {
         if !self.tools.contains_key(&call.id) {
-            self.touch(out);
+            self.close_waiting_block(out);
             let start = ToolStart {
                 tool_use_id: self.open_tool(&call.id, ToolKind::Other),
                 tool: call.tool.clone(),
@@ -306,8 +306,8 @@ impl Work {
     fn compaction_started(&mut self, out: &mut Output) {
         // The log knows one compaction at a time, and that is the conversation's own.
         if self.owner.is_none() && self.compacting.is_none() {
-            self.touch(out);
-            self.compacting = Some(Compacting { tokens_before: self.spending.context() });
+            self.close_waiting_block(out);
+            self.compacting = Some(Compacting { tokens_before: self.usage_meter.context() });
             let trigger = if self.compaction_wanted { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
             self.say(CompactionStart { trigger }, out);
         }
@@ -316,7 +316,7 @@ impl Work {
     fn compaction_completed(&mut self, out: &mut Output) {
         self.compaction_started(out);
         if let Some(Compacting { tokens_before }) = self.compacting.take() {
-            let tokens_after = self.spending.context();
+            let tokens_after = self.usage_meter.context();
             let reason = if self.compaction_wanted { CompactionReason::Manual } else { CompactionReason::Tokens };
             self.say(CompactionEnd { tokens_before, tokens_after, reason, ..CompactionEnd::default() }, out);
         }
@@ -338,7 +338,7 @@ fn found(results: &[Value]) -> String {
 }
 
 /// What a search looks for.
-fn searched(query: &str, action: Option<&Value>) -> Value {
+fn search_input(query: &str, action: Option<&Value>) -> Value {
     let of_action = |name: &str| action.and_then(|action| action.get(name)).and_then(Value::as_str);
     let many = action.and_then(|action| action.get("queries")).and_then(Value::as_array);
     let many: Vec<&str> = many.into_iter().flatten().filter_map(Value::as_str).collect();

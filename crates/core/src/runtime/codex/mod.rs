@@ -50,7 +50,7 @@ mod wire;
 mod work;
 
 pub use self::config::config_fits;
-pub use self::exec::{Do, ExecProtocol, Run, RunEnd};
+pub use self::exec::{ExecProtocol, Run, RunEnd, RunnerCommand};
 pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};
@@ -124,6 +124,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
+    gate: false,
     edit_input: false,
     questions: true,
     images: true,
@@ -151,6 +152,7 @@ pub const EXEC_CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: false,
     permissions: false,
+    gate: false,
     edit_input: false,
     questions: false,
     images: false,

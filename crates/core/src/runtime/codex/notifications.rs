@@ -1,4 +1,4 @@
-//! What the server tells: each notification, by name.
+//! Handles each notification of the server, by its method.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -7,10 +7,12 @@ use super::items::{PARAGRAPH, raw};
 use super::protocol::CodexProtocol;
 use super::router::UNREADABLE;
 use super::wire::{
-    About, DiffIs, ErrorIs, Interaction, Item, ItemIs, NameIs, Piece, PlanIs, ProgressIs, Rerouted, Resolved, Review,
-    ReviewIs, ServerIs, SettingsAre, StatusIs, TurnIs, UnreadableIs, UsageIs, WarningIs,
+    DiffNotification, ErrorNotification, Interaction, Item, ItemNotification, NameNotification, Piece,
+    PlanNotification, ProgressNotification, Rerouted, Resolved, Review, ReviewNotification, ServerNotification,
+    SettingsNotification, StatusNotification, TargetIds, TurnNotification, UnreadableNotification, UsageNotification,
+    WarningNotification,
 };
-use super::work::Work;
+use super::work::ThreadWork;
 use super::{changes, failure, orders};
 use crate::event::{
     AgentUnparsed, EndReason, EvidenceChanged, ModelChanged, PlanStep, PlanUpdated, SessionUpdated, StepStatus,
@@ -18,7 +20,7 @@ use crate::event::{
 };
 use crate::id::MessageId;
 use crate::runtime::shell;
-use crate::runtime::{Output, Report, Voice};
+use crate::runtime::{Output, Report, TextKind};
 
 /// How many different warnings are shown.
 const MAX_WARNINGS: usize = 64;
@@ -26,13 +28,13 @@ const MAX_WARNINGS: usize = 64;
 impl CodexProtocol {
     pub(super) fn notified(&mut self, method: &str, params: &str, out: &mut Output) -> Result<(), String> {
         match method {
-            "item/agentMessage/delta" | "item/plan/delta" => self.piece(params, Voice::Text, out),
+            "item/agentMessage/delta" | "item/plan/delta" => self.piece(params, TextKind::Text, out),
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" | "item/reasoning/summaryPartAdded" => {
                 self.thought(method, params, out)
             }
             "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => {
                 let piece: Piece = read(params)?;
-                if let Some(work) = self.working(&piece.thread_id, out) {
+                if let Some(work) = self.start_work(&piece.thread_id, out) {
                     work.printed(&piece.item_id, piece.delta, out);
                 }
                 Ok(())
@@ -40,8 +42,8 @@ impl CodexProtocol {
             "item/started" => self.item(params, Stage::Started, out),
             "item/completed" => self.item(params, Stage::Completed, out),
             "turn/started" => {
-                let is: TurnIs = read(params)?;
-                self.turn_started(&is.thread_id, &is.turn.id, out);
+                let notice: TurnNotification = read(params)?;
+                self.turn_started(&notice.thread_id, &notice.turn.id, out);
                 Ok(())
             }
             "turn/completed" => {
@@ -49,10 +51,10 @@ impl CodexProtocol {
                 Ok(())
             }
             "thread/tokenUsage/updated" => {
-                let is: UsageIs = read(params)?;
-                if let Some(work) = self.work(&is.thread_id) {
-                    let in_turn = work.turn.as_deref() == Some(&is.turn_id);
-                    work.spending.update(&is.token_usage, in_turn);
+                let notice: UsageNotification = read(params)?;
+                if let Some(work) = self.work(&notice.thread_id) {
+                    let in_turn = work.turn.as_deref() == Some(&notice.turn_id);
+                    work.usage_meter.update(&notice.token_usage, in_turn);
                 }
                 Ok(())
             }
@@ -62,7 +64,7 @@ impl CodexProtocol {
                 Ok(())
             }
             "error" => {
-                self.erred(read(params)?, out);
+                self.error_reported(read(params)?, out);
                 Ok(())
             }
             _ => self.notified_of_work(method, params, out),
@@ -72,42 +74,43 @@ impl CodexProtocol {
     fn notified_of_work(&mut self, method: &str, params: &str, out: &mut Output) -> Result<(), String> {
         match method {
             "turn/diff/updated" => {
-                let is: DiffIs = read(params)?;
-                if let Some(work) = self.working(&is.thread_id, out)
-                    && work.diff != is.diff
+                let notice: DiffNotification = read(params)?;
+                if let Some(work) = self.start_work(&notice.thread_id, out)
+                    && work.diff != notice.diff
                 {
-                    let event = changes::of_turn(&is.diff);
-                    work.diff = is.diff;
+                    let event = changes::of_turn(&notice.diff);
+                    work.diff = notice.diff;
                     work.say(event, out);
                 }
             }
             "turn/plan/updated" => {
-                let is: PlanIs = read(params)?;
+                let notice: PlanNotification = read(params)?;
                 let status = |word: &str| match word {
                     "completed" => StepStatus::Done,
                     "inProgress" | "in_progress" => StepStatus::Running,
                     _ => StepStatus::Pending,
                 };
-                let steps = is.plan.into_iter().map(|step| PlanStep { status: status(&step.status), text: step.step });
-                let plan = PlanUpdated { steps: steps.collect(), explanation: is.explanation };
-                if let Some(work) = self.working(&is.thread_id, out) {
-                    work.touch(out);
+                let steps =
+                    notice.plan.into_iter().map(|step| PlanStep { status: status(&step.status), text: step.step });
+                let plan = PlanUpdated { steps: steps.collect(), explanation: notice.explanation };
+                if let Some(work) = self.start_work(&notice.thread_id, out) {
+                    work.close_waiting_block(out);
                     work.say(plan, out);
                 }
             }
             "item/commandExecution/terminalInteraction" => {
-                let is: Interaction = read(params)?;
-                if let Some(work) = self.working(&is.thread_id, out) {
-                    work.progressed(&is.item_id, &format!("> {}", is.stdin), out);
+                let notice: Interaction = read(params)?;
+                if let Some(work) = self.start_work(&notice.thread_id, out) {
+                    work.progressed(&notice.item_id, &format!("> {}", notice.stdin), out);
                 }
             }
             "item/mcpToolCall/progress" => {
-                let is: ProgressIs = read(params)?;
-                if let Some(work) = self.working(&is.thread_id, out) {
-                    work.progressed(&is.item_id, &is.message, out);
+                let notice: ProgressNotification = read(params)?;
+                if let Some(work) = self.start_work(&notice.thread_id, out) {
+                    work.progressed(&notice.item_id, &notice.message, out);
                 }
             }
-            "rawResponseItem/completed" => self.said_raw(&read(params)?, out),
+            "rawResponseItem/completed" => self.raw_item(&read(params)?, out),
             "item/autoApprovalReview/completed" => self.reviewed(&read(params)?, out),
             _ => return self.notified_of_thread(method, params, out),
         }
@@ -117,53 +120,53 @@ impl CodexProtocol {
     fn notified_of_thread(&mut self, method: &str, params: &str, out: &mut Output) -> Result<(), String> {
         match method {
             "thread/status/changed" => {
-                let is: StatusIs = read(params)?;
-                if is.status.kind == "notLoaded" && self.family.is_open(&is.thread_id) {
-                    self.end_work(&is.thread_id, "interrupted", out);
-                    self.family.ended(&is.thread_id, WorkStatus::Interrupted, out);
+                let notice: StatusNotification = read(params)?;
+                if notice.status.kind == "notLoaded" && self.subagents.is_open(&notice.thread_id) {
+                    self.end_work(&notice.thread_id, "interrupted", out);
+                    self.subagents.ended(&notice.thread_id, WorkStatus::Interrupted, out);
                 }
             }
             "thread/name/updated" => {
-                let is: NameIs = read(params)?;
-                if self.is_main(&is.thread_id)
-                    && let Some(title) = is.thread_name
+                let notice: NameNotification = read(params)?;
+                if self.is_main(&notice.thread_id)
+                    && let Some(title) = notice.thread_name
                 {
                     let by = "codex".to_owned();
                     out.report(SessionUpdated { title: Some(title), by, ..SessionUpdated::default() });
                 }
             }
             "thread/settings/updated" => {
-                let is: SettingsAre = read(params)?;
-                if self.is_main(&is.thread_id)
-                    && let Some(model) = is.thread_settings.model
+                let notice: SettingsNotification = read(params)?;
+                if self.is_main(&notice.thread_id)
+                    && let Some(model) = notice.thread_settings.model
                 {
-                    self.model_is(model, out);
+                    self.model_reported(model, out);
                 }
             }
             "model/rerouted" => {
-                let is: Rerouted = read(params)?;
-                if self.is_main(&is.thread_id) {
-                    self.model_is(is.to_model, out);
+                let notice: Rerouted = read(params)?;
+                if self.is_main(&notice.thread_id) {
+                    self.model_reported(notice.to_model, out);
                 }
             }
             UNREADABLE => {
-                let UnreadableIs { error, raw, size, sha256 } = read(params)?;
+                let UnreadableNotification { error, raw, size, sha256 } = read(params)?;
                 let location = "codex/stdout".to_owned();
                 out.report(AgentUnparsed { location, error, raw, size: Some(size), sha256 });
             }
             "warning" => {
-                let is: WarningIs = read(params)?;
-                self.warn(is.message, out);
+                let notice: WarningNotification = read(params)?;
+                self.warn(notice.message, out);
             }
             "mcpServer/startupStatus/updated" => {
-                let is: ServerIs = read(params)?;
-                if is.status == "failed" {
-                    let why = is.error.or(is.failure_reason).unwrap_or_default();
-                    self.warn(format!("the MCP server {} did not start: {why}", is.name), out);
+                let notice: ServerNotification = read(params)?;
+                if notice.status == "failed" {
+                    let why = notice.error.or(notice.failure_reason).unwrap_or_default();
+                    self.warn(format!("the MCP server {} did not start: {why}", notice.name), out);
                 }
             }
             "thread/closed" | "thread/deleted" => {
-                let about: About = read(params)?;
+                let about: TargetIds = read(params)?;
                 if self.thread.is_some() && self.thread == about.thread_id {
                     let message = Some(format!("{method}: Codex does not have the conversation open any more"));
                     let reason = if method == "thread/deleted" { EndReason::Terminated } else { EndReason::Completed };
@@ -175,9 +178,9 @@ impl CodexProtocol {
         Ok(())
     }
 
-    fn model_is(&mut self, model: String, out: &mut Output) {
+    fn model_reported(&mut self, model: String, out: &mut Output) {
         // Of a command that it has not heard yet, it cannot speak.
-        if self.model.as_ref() != Some(&model) && !self.settings.wants_model() {
+        if self.model.as_ref() != Some(&model) && !self.settings.has_unsent_model() {
             out.report(ModelChanged { model: model.clone(), by: Some("codex".to_owned()) });
             self.model = Some(model);
         }
@@ -191,84 +194,87 @@ impl CodexProtocol {
         }
     }
 
-    fn reviewed(&mut self, is: &ReviewIs, out: &mut Output) {
-        let what = is.action.command.as_deref().map(shell::unwrapped);
-        let tool_use_id = self.work(&is.thread_id).and_then(|work| work.tool_id(is.target_item_id.as_deref()?));
-        let Review { status, risk_level, rationale } = &is.review;
+    fn reviewed(&mut self, notice: &ReviewNotification, out: &mut Output) {
+        let what = notice.action.command.as_deref().map(shell::without_shell);
+        let tool_use_id = self.work(&notice.thread_id).and_then(|work| work.tool_id(notice.target_item_id.as_deref()?));
+        let Review { status, risk_level, rationale } = &notice.review;
         let evidence = EvidenceChanged {
-            evidence_id: is.review_id.clone(),
+            evidence_id: notice.review_id.clone(),
             kind: "approval_review".to_owned(),
-            title: format!("Automatic review of {}", what.as_deref().unwrap_or(&is.action.kind)),
+            title: format!("Automatic review of {}", what.as_deref().unwrap_or(&notice.action.kind)),
             status: status.clone(),
             detail: Some(json!({ "risk": risk_level, "rationale": rationale, "tool_use_id": tool_use_id })),
         };
-        if let Some(work) = self.working(&is.thread_id, out) {
+        if let Some(work) = self.start_work(&notice.thread_id, out) {
             work.say(evidence, out);
         }
     }
 
-    fn piece(&mut self, params: &str, voice: Voice, out: &mut Output) -> Result<(), String> {
+    fn piece(&mut self, params: &str, kind: TextKind, out: &mut Output) -> Result<(), String> {
         let piece: Piece = read(params)?;
-        if let Some(work) = self.working(&piece.thread_id, out)
+        if let Some(work) = self.start_work(&piece.thread_id, out)
             && !work.has_finished(&piece.item_id)
         {
-            work.piece(&piece.item_id, voice, piece.delta, out);
+            work.piece(&piece.item_id, kind, piece.delta, out);
         }
         Ok(())
     }
 
     fn thought(&mut self, method: &str, params: &str, out: &mut Output) -> Result<(), String> {
         let piece: Piece = read(params)?;
-        let Some(work) = self.working(&piece.thread_id, out).filter(|work| !work.has_finished(&piece.item_id)) else {
+        let Some(work) = self.start_work(&piece.thread_id, out).filter(|work| !work.has_finished(&piece.item_id))
+        else {
             return Ok(());
         };
         match method {
             "item/reasoning/textDelta" => {
                 let item_id = raw(&piece.item_id);
                 if work.next_part(&item_id, piece.content_index) {
-                    work.piece(&item_id, Voice::Thinking, PARAGRAPH.to_owned(), out);
+                    work.piece(&item_id, TextKind::Thinking, PARAGRAPH.to_owned(), out);
                 }
-                work.piece(&item_id, Voice::Thinking, piece.delta, out);
+                work.piece(&item_id, TextKind::Thinking, piece.delta, out);
             }
             "item/reasoning/summaryPartAdded" if piece.summary_index == 0 => {}
-            "item/reasoning/summaryPartAdded" => work.piece(&piece.item_id, Voice::Thinking, PARAGRAPH.to_owned(), out),
-            _ => work.piece(&piece.item_id, Voice::Thinking, piece.delta, out),
+            "item/reasoning/summaryPartAdded" => {
+                work.piece(&piece.item_id, TextKind::Thinking, PARAGRAPH.to_owned(), out);
+            }
+            _ => work.piece(&piece.item_id, TextKind::Thinking, piece.delta, out),
         }
         Ok(())
     }
 
-    fn erred(&mut self, is: ErrorIs, out: &mut Output) {
-        if is.will_retry {
-            if let Some(work) = self.work(&is.thread_id) {
-                work.take_back("the connection to the model was lost; Codex tries again", None, out);
+    fn error_reported(&mut self, notice: ErrorNotification, out: &mut Output) {
+        if notice.will_retry {
+            if let Some(work) = self.work(&notice.thread_id) {
+                work.retract_open("the connection to the model was lost; Codex tries again", None, out);
             }
-            if self.is_main(&is.thread_id) && self.turn.is_some() {
-                out.report(failure::retrying(&is.error));
+            if self.is_main(&notice.thread_id) && self.turn.is_some() {
+                out.report(failure::retrying(&notice.error));
             }
-        } else if self.is_main(&is.thread_id) && self.turn.is_some() {
-            self.failed = Some(is.error);
-        } else if self.is_main(&is.thread_id) {
+        } else if self.is_main(&notice.thread_id) && self.turn.is_some() {
+            self.failed = Some(notice.error);
+        } else if self.is_main(&notice.thread_id) {
             // No turn fails by it.
-            self.warn(is.error.message, out);
+            self.warn(notice.error.message, out);
         }
     }
 
     // ---- items ----
 
     fn item(&mut self, params: &str, stage: Stage, out: &mut Output) -> Result<(), String> {
-        let is: ItemIs = read(params)?;
-        let id = is.item.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let item: Item = serde_json::from_value(is.item).map_err(|error| error.to_string())?;
-        let over = self.is_main(&is.thread_id) && self.has_ended(&is.turn_id);
+        let notice: ItemNotification = read(params)?;
+        let id = notice.item.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let item: Item = serde_json::from_value(notice.item).map_err(|error| error.to_string())?;
+        let over = self.is_main(&notice.thread_id) && self.has_ended(&notice.turn_id);
         // A sub-agent may end at any time, and that is told in the turn that began it.
         if over && stage == Stage::Started && !matches!(item, Item::SubAgentActivity { .. }) {
             return Err("said after the end of its turn".to_owned());
         }
         match &item {
             Item::UserMessage { client_id, .. } => {
-                if stage == Stage::Started && self.is_main(&is.thread_id) {
+                if stage == Stage::Started && self.is_main(&notice.thread_id) {
                     // A message that comes while another one is written cuts it off.
-                    self.main.take_back("a new message came in", Some(Voice::Text), out);
+                    self.main.retract_open("a new message came in", Some(TextKind::Text), out);
                     if let Some(id) = client_id {
                         out.report(Report::SteerDelivered { message_id: MessageId::trusted(id.as_str()) });
                     }
@@ -276,52 +282,52 @@ impl CodexProtocol {
                 return Ok(());
             }
             Item::SubAgentActivity { kind, agent_thread_id, agent_path } => {
-                if !self.family.knows(agent_thread_id) && !agent_thread_id.is_empty() {
+                if !self.subagents.knows(agent_thread_id) && !agent_thread_id.is_empty() {
                     let name = agent_path.rsplit('/').next().map(str::to_owned);
-                    self.adopt(agent_thread_id, name, Some(&is.thread_id), out);
+                    self.adopt(agent_thread_id, name, Some(&notice.thread_id), out);
                 }
                 if kind == "completed" || kind == "interrupted" {
                     let completed = kind == "completed";
                     let status = if completed { WorkStatus::Completed } else { WorkStatus::Interrupted };
-                    self.family.ended(agent_thread_id, status, out);
+                    self.subagents.ended(agent_thread_id, status, out);
                 }
                 return Ok(());
             }
             Item::CollabAgentToolCall(call) if call.tool == "spawnAgent" => {
-                if let Some(id) = self.work(&is.thread_id).and_then(|work| work.tool_id(&call.id)) {
-                    call.receiver_thread_ids.iter().for_each(|child| self.family.spawned(child, id.clone()));
+                if let Some(id) = self.work(&notice.thread_id).and_then(|work| work.tool_id(&call.id)) {
+                    call.receiver_thread_ids.iter().for_each(|child| self.subagents.spawned(child, id.clone()));
                 }
             }
             _ => {}
         }
         let joined = self.turn.as_ref().is_some_and(|turn| turn.joined) && !matches!(item, Item::CommandExecution(_));
-        if self.is_main(&is.thread_id) && (stage == Stage::Started || joined) {
-            self.name_turn(&is.turn_id, out);
+        if self.is_main(&notice.thread_id) && (stage == Stage::Started || joined) {
+            self.name_turn(&notice.turn_id, out);
         }
-        let Some(work) = self.work(&is.thread_id) else { return Ok(()) };
-        let late = stage == Stage::Completed && work.is_late(&is.turn_id, &item);
+        let Some(work) = self.work(&notice.thread_id) else { return Ok(()) };
+        let late = stage == Stage::Completed && work.is_late(&notice.turn_id, &item);
         if stage == Stage::Completed {
-            let in_background = work.background.contains_key(&(is.turn_id.clone(), id.clone()));
-            if work.was_settled(&is.turn_id, &id) {
+            let in_background = work.background.contains_key(&(notice.turn_id.clone(), id.clone()));
+            if work.was_settled(&notice.turn_id, &id) {
                 return Ok(());
             }
             if over && !in_background {
                 return Err("said after the end of its turn".to_owned());
             }
-            if !in_background && !work.ends(&id) {
+            if !in_background && !work.item_ended(&id) {
                 return Ok(());
             }
         } else {
-            work.begins(&id);
+            work.item_started(&id);
         }
-        if stage == Stage::Completed && !late && self.reads_picture(&is.thread_id, &item, out) {
+        if stage == Stage::Completed && !late && self.reads_picture(&notice.thread_id, &item, out) {
             return Ok(());
         }
-        let work = if late { self.work(&is.thread_id) } else { self.working(&is.thread_id, out) };
+        let work = if late { self.work(&notice.thread_id) } else { self.start_work(&notice.thread_id, out) };
         let Some(work) = work else { return Ok(()) };
         match stage {
             Stage::Started => work.started(&item, out),
-            Stage::Completed => work.completed(&item, &is.turn_id, out),
+            Stage::Completed => work.completed(&item, &notice.turn_id, out),
         }
         Ok(())
     }
@@ -341,7 +347,7 @@ fn item_id(item: &Item) -> &str {
     }
 }
 
-impl Work {
+impl ThreadWork {
     /// Whether an item ends after the turn it belongs to.
     fn is_late(&self, turn_id: &str, item: &Item) -> bool {
         !self.tools.contains_key(item_id(item)) && self.turn.as_deref() != Some(turn_id)

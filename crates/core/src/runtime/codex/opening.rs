@@ -1,4 +1,4 @@
-//! How a conversation begins: hands are shaken, a thread is started, resumed or forked, and what came of it is verified.
+//! How a conversation begins: the handshake, then a thread is started, resumed or forked, and the result is verified.
 
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
 /// The tool that this host serves, so that the model can ask a person in every mode.
 pub(super) const ASK_USER: &str = "ask_user";
 
-/// What comes in between, for nothing: too much, or about something that is not shown.
-const NOT_WANTED: &[&str] = &[
+/// Notifications that we opt out of: there are too many of them, or they are about something that is not shown.
+const OPT_OUT_METHODS: &[&str] = &[
     "account/rateLimits/updated",
     "thread/readState/changed",
     "remoteControl/status/changed",
@@ -22,14 +22,14 @@ const NOT_WANTED: &[&str] = &[
 ];
 
 impl CodexProtocol {
-    pub(super) fn shake_hands(&mut self, out: &mut Output) {
+    pub(super) fn send_initialize(&mut self, out: &mut Output) {
         let client = json!({ "name": "turnloom", "title": "Turnloom", "version": env!("CARGO_PKG_VERSION") });
-        let capabilities = json!({ "experimentalApi": true, "optOutNotificationMethods": NOT_WANTED });
+        let capabilities = json!({ "experimentalApi": true, "optOutNotificationMethods": OPT_OUT_METHODS });
         let params = json!({ "clientInfo": client, "capabilities": capabilities });
         self.call("initialize", params, Call::Initialize, out);
     }
 
-    pub(super) fn shook_hands(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+    pub(super) fn initialized(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
         match result {
             Ok(result) => {
                 let hello: Initialized = serde_json::from_str(result).unwrap_or_default();
@@ -45,14 +45,14 @@ impl CodexProtocol {
     }
 
     /// What Codex's own settings are decides how the thread is opened. Where they cannot be had, Codex says more when it is.
-    pub(super) fn own_settings_known(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
+    pub(super) fn own_settings_read(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
         let read = result.ok().and_then(|result| serde_json::from_str::<ConfigRead>(result).ok());
-        self.settings.learn(read.map(|read| read.config).unwrap_or_default());
+        self.settings.set_own(read.map(|read| read.config).unwrap_or_default());
         self.open_thread(out);
     }
 
     fn open_thread(&mut self, out: &mut Output) {
-        let mut params = self.settings.of_thread(&self.beginning);
+        let mut params = self.settings.thread_params(&self.beginning);
         let method = match &self.beginning {
             Beginning::Fresh => {
                 let own = self.serves_ask_user.then(ask_user);
@@ -84,7 +84,7 @@ impl CodexProtocol {
     pub(super) fn thread_opened(&mut self, result: Result<&str, jsonrpc::Error>, out: &mut Output) {
         let opened: Result<ThreadOpened, String> = match result {
             Ok(result) => serde_json::from_str(result).map_err(|error| error.to_string()),
-            Err(error) if self.must_open() || is_taken(&error) => {
+            Err(error) if self.must_open() || is_open_elsewhere(&error) => {
                 return Self::start_failed(&error, out);
             }
             Err(error) => Err(error.message),
@@ -112,18 +112,18 @@ impl CodexProtocol {
         self.thread = Some(opened.thread.id.clone());
         self.model = self.settings.model.clone().or(opened.model).or(opened.thread.model);
         if let Some(title) = self.title.take() {
-            self.call("thread/name/set", json!({ "threadId": opened.thread.id, "name": title }), Call::Quiet, out);
+            self.call("thread/name/set", json!({ "threadId": opened.thread.id, "name": title }), Call::Ignore, out);
         }
-        if let Some(unheard) = self.settings.unheard() {
-            self.warn(unheard, out);
+        if let Some(warning) = self.settings.ignored_params() {
+            self.warn(warning, out);
         }
-        if let Some(mut params) = self.settings.after_opening(&opened.sandbox) {
+        if let Some(mut params) = self.settings.sandbox_after_opening(&opened.sandbox) {
             params.insert("threadId".to_owned(), json!(opened.thread.id));
             self.call("thread/settings/update", Value::Object(params), Call::Sandbox, out);
         }
         self.opened = true;
         if opened.thread.status.kind == "active" {
-            // The server outlived whoever began this turn; what comes of it is heard from here on.
+            // The server outlived the session process that began this turn; the rest of the turn is handled from here on.
             self.turn = Some(Turn { joined: true, ..Turn::default() });
         }
         self.maybe_ready(out);
@@ -196,11 +196,11 @@ impl CodexProtocol {
         if self.turn.is_some() {
             out.report(Report::TurnStarted { origin: Origin::Agent });
         }
-        self.hear_early(out);
+        self.replay_early_lines(out);
     }
 
     fn start_failed(error: &jsonrpc::Error, out: &mut Output) {
-        let (code, fix) = if is_taken(error) {
+        let (code, fix) = if is_open_elsewhere(error) {
             (
                 "conversation_in_use",
                 "close the other program that has this conversation open, then send the message again",
@@ -221,7 +221,7 @@ impl CodexProtocol {
 }
 
 /// Another process writes this thread. A copy would split the conversation in two.
-fn is_taken(error: &jsonrpc::Error) -> bool {
+fn is_open_elsewhere(error: &jsonrpc::Error) -> bool {
     error.message.contains("active writer")
 }
 

@@ -1,4 +1,4 @@
-//! What the session wants, as requests.
+//! Orders of the session, written as requests to the server.
 
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,8 @@ impl CodexProtocol {
             Order::Steer { message, .. } => self.steer(message.clone(), out),
             Order::Interrupt => self.interrupt(out),
             Order::Answer { key, answer } => self.answer(key, answer, out),
+            // Its calls are judged when it asks for approval.
+            Order::Verdict { .. } => {}
             Order::SetModel { model } => {
                 self.settings.set_model(model);
                 self.model = Some(model.clone());
@@ -41,7 +43,7 @@ impl CodexProtocol {
 
     fn prompt(&mut self, turn_id: &TurnId, messages: &[Prompt], out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
-        self.leave_ending(&thread_id, out);
+        self.finish_pending_end(&thread_id, out);
         let slash = messages.first().and_then(slash_command);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         let turn_id = turn_id.clone();
@@ -60,7 +62,7 @@ impl CodexProtocol {
                 self.call("thread/compact/start", json!({ "threadId": thread_id }), Call::Compact { turn_id }, out);
             }
             _ => {
-                let mut params = self.settings.of_turn(self.model.as_deref());
+                let mut params = self.settings.turn_params(self.model.as_deref());
                 params.insert("threadId".to_owned(), json!(thread_id));
                 params.insert("input".to_owned(), messages.iter().flat_map(input_of).collect());
                 let id = messages.first().map(|message| message.message_id.to_string());
@@ -72,7 +74,7 @@ impl CodexProtocol {
 
     fn compact(&mut self, turn_id: &TurnId, out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
-        self.leave_ending(&thread_id, out);
+        self.finish_pending_end(&thread_id, out);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         self.main.compaction_wanted = true;
         let call = Call::Compact { turn_id: turn_id.clone() };
@@ -101,10 +103,10 @@ impl CodexProtocol {
         let Some(name) = turn.name().map(str::to_owned) else { return };
         let params = json!({ "threadId": thread_id, "turnId": name });
         self.call("turn/interrupt", params, Call::Interrupt { name }, out);
-        // Whoever stops the work does not want its helpers to go on with it.
-        for (thread_id, turn_id) in self.family.running() {
+        // An interrupt also stops the sub-agents.
+        for (thread_id, turn_id) in self.subagents.running() {
             let params = json!({ "threadId": thread_id, "turnId": turn_id });
-            self.call("turn/interrupt", params, Call::Quiet, out);
+            self.call("turn/interrupt", params, Call::Ignore, out);
         }
     }
 
@@ -129,7 +131,7 @@ impl CodexProtocol {
 
     fn roll_back(&mut self, order: &RollbackOrder, out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
-        self.taking_back = order.turn_ids.len();
+        self.turns_to_roll_back = order.turn_ids.len();
         let known = order.turn_ids.first().and_then(|first| self.turn_names.iter().find(|(id, _)| id == first));
         match known.map(|(_, name)| name.clone()) {
             Some(name) => self.revert(&name, out),
@@ -198,7 +200,7 @@ impl CodexProtocol {
     /// Threads that older versions have made cannot be reverted; there turns are counted from the end instead.
     pub(super) fn not_reverted(&mut self, error: jsonrpc::Error, out: &mut Output) {
         if error.message.contains("unknown variant") || error.message.contains("paginated threads") {
-            let params = json!({ "threadId": self.thread, "numTurns": self.taking_back });
+            let params = json!({ "threadId": self.thread, "numTurns": self.turns_to_roll_back });
             return self.call("thread/rollback", params, Call::Rollback, out);
         }
         self.rolled_back(Err(error), out);
@@ -208,7 +210,7 @@ impl CodexProtocol {
         match result {
             Ok(()) => {
                 self.turn_names.clear();
-                self.main.spending.cut();
+                self.main.usage_meter.reset_baseline();
                 out.report(Report::RolledBack { files_restored: false, branched: false });
             }
             Err(error) => out.report(Report::RollbackRefused { reason: error.message }),
@@ -236,7 +238,7 @@ impl CodexProtocol {
     pub(super) fn turn_refused(&mut self, what: &str, error: &jsonrpc::Error, out: &mut Output) {
         self.turn = None;
         self.main.compaction_wanted = false;
-        self.settings.not_said();
+        self.settings.restore_changes();
         let failure = Some(super::failure::of_refusal(what, error));
         out.report(Report::TurnEnded { outcome: Outcome::Failed, reason: None, failure });
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::protocol::{Call, CodexProtocol};
 use super::wire::{FileRead, Item};
-use super::work::{ToolKind, Work};
+use super::work::{ThreadWork, ToolKind};
 use crate::event::{Image, ToolResult};
 use crate::runtime::Output;
 
@@ -64,7 +64,7 @@ impl CodexProtocol {
             Item::ImageGeneration { id, saved_path: Some(path), .. } => (id, path),
             _ => return false,
         };
-        let Some(work) = self.working(thread_id, out).filter(|_| path.starts_with('/')) else { return false };
+        let Some(work) = self.start_work(thread_id, out).filter(|_| path.starts_with('/')) else { return false };
         work.started(item, out);
         let Some(tool) = work.tools.get_mut(id) else { return false };
         tool.kind = ToolKind::Picture { path: path.clone() };
@@ -82,7 +82,7 @@ impl CodexProtocol {
     }
 }
 
-impl Work {
+impl ThreadWork {
     fn picture_brought(&mut self, item_id: &str, data: Option<String>, out: &mut Output) {
         // The turn may have ended meanwhile, and the next one may have a call of the same name.
         let Some(ToolKind::Picture { path }) = self.tools.get(item_id).map(|tool| &tool.kind) else { return };

@@ -1,4 +1,4 @@
-//! The conversation as a whole: which line goes where.
+//! The conversation as a whole: dispatches each line to the code that handles it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 use super::asks::Asks;
 use super::ignored::is_ignored;
 use super::settings::Settings;
-use super::terminals::{Key, Listing};
-use super::threads::{Family, Stranger};
+use super::terminals::{Key, ListPurpose};
+use super::threads::{HoldOutcome, Subagents};
 use super::turn::Turn;
-use super::wire::{About, Page, Terminal, ThreadGiven, TurnError, TurnGiven, TurnIs};
-use super::work::Work;
+use super::wire::{Page, TargetIds, Terminal, ThreadResponse, TurnError, TurnNotification, TurnResponse};
+use super::work::ThreadWork;
 use crate::client_tools::ClientTools;
 use crate::event::{ModelChoice, Origin};
 use crate::id::{MessageId, TurnId};
-use crate::runtime::jsonrpc::{self, Flavor, Heard, Incoming, Peer};
+use crate::runtime::jsonrpc::{self, Flavor, Incoming, Peer, Received};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, unparsed};
 
-/// How many lines may wait until the session knows that its agent is there.
+/// How many lines are held until the session knows that its agent is ready.
 const MAX_EARLY: usize = 1_024;
 
-/// What an answer is the answer to.
+/// The calls whose answers we wait for.
 #[derive(Debug)]
 pub(super) enum Call {
     Initialize,
@@ -54,7 +54,7 @@ pub(super) enum Call {
     /// Which commands run.
     Terminals {
         thread_id: String,
-        why: Listing,
+        why: ListPurpose,
         /// Commands in the background of which the list is to tell whether they run.
         unverified: Vec<Key>,
         /// Those of the pages before.
@@ -70,8 +70,8 @@ pub(super) enum Call {
         thread_id: String,
         item_id: String,
     },
-    /// Whatever comes of it, nothing follows.
-    Quiet,
+    /// The answer is ignored.
+    Ignore,
 }
 
 /// Speaks with `codex app-server` for one session.
@@ -100,13 +100,13 @@ pub struct CodexProtocol {
     /// What Codex called the turns that are over.
     pub(super) ended: VecDeque<String>,
     /// The end of a turn that came while ours had no name yet. If that is its name, it was the end of ours.
-    pub(super) unnamed_end: Option<TurnIs>,
+    pub(super) unnamed_end: Option<TurnNotification>,
     /// Ends of turns, by thread, that wait to hear which of their open commands go on.
-    pub(super) ending: BTreeMap<String, TurnIs>,
+    pub(super) ending: BTreeMap<String, TurnNotification>,
     /// How many turns a rollback is to take back.
-    pub(super) taking_back: usize,
-    pub(super) main: Work,
-    pub(super) family: Family,
+    pub(super) turns_to_roll_back: usize,
+    pub(super) main: ThreadWork,
+    pub(super) subagents: Subagents,
     pub(super) asks: Asks,
     pub(super) failed: Option<TurnError>,
     /// What the model said in this turn instead of an answer.
@@ -139,9 +139,9 @@ impl Default for CodexProtocol {
             ended: VecDeque::new(),
             unnamed_end: None,
             ending: BTreeMap::new(),
-            taking_back: 0,
-            main: Work::default(),
-            family: Family::default(),
+            turns_to_roll_back: 0,
+            main: ThreadWork::default(),
+            subagents: Subagents::default(),
             asks: Asks::default(),
             failed: None,
             refused: None,
@@ -160,7 +160,7 @@ impl Protocol for CodexProtocol {
         self.serves_ask_user = opening.params.get("ask_user").and_then(Value::as_bool) != Some(false);
         let title = opening.params.get("title").and_then(Value::as_str).map(str::to_owned);
         self.title = title.filter(|_| opening.beginning == Beginning::Fresh);
-        self.shake_hands(out);
+        self.send_initialize(out);
     }
 
     fn order(&mut self, order: &Order, out: &mut Output) {
@@ -168,22 +168,22 @@ impl Protocol for CodexProtocol {
     }
 
     fn line(&mut self, line: Line<'_>, out: &mut Output) {
-        match self.peer.hear(line) {
-            Heard::Nothing => {}
-            Heard::Unreadable(error) => out.report(unparsed("codex/stdout", &error, line)),
-            Heard::Response { call, result } => self.answered(call, result, out),
-            Heard::Request { id, method, params } => {
-                let about = About::of(params);
-                if !self.is_early(line) && !self.held_back(&about, line, out) {
+        match self.peer.receive(line) {
+            Received::Nothing => {}
+            Received::Unreadable(error) => out.report(unparsed("codex/stdout", &error, line)),
+            Received::Response { call, result } => self.answered(call, result, out),
+            Received::Request { id, method, params } => {
+                let about = TargetIds::of(params);
+                if !self.hold_if_early(line) && !self.hold_if_unknown(&about, line, out) {
                     self.join_turn(&about, out);
                     self.asked(&id, &method, params, line, out);
                 }
             }
-            Heard::Notification { method, params } => {
-                let about = About::of(params);
+            Received::Notification { method, params } => {
+                let about = TargetIds::of(params);
                 if is_ignored(&method)
-                    || (is_of_turn(&method) && self.is_early(line))
-                    || self.held_back(&about, line, out)
+                    || (is_of_turn(&method) && self.hold_if_early(line))
+                    || self.hold_if_unknown(&about, line, out)
                 {
                     return;
                 }
@@ -219,17 +219,17 @@ impl CodexProtocol {
             return; // The end of the server follows, and says more.
         }
         match call {
-            Call::Initialize => self.shook_hands(result, out),
+            Call::Initialize => self.initialized(result, out),
             Call::Models => self.models_known(result, out),
-            Call::OwnSettings => self.own_settings_known(result, out),
+            Call::OwnSettings => self.own_settings_read(result, out),
             Call::Open => self.thread_opened(result, out),
             Call::Sandbox => self.sandbox_set(result, out),
             // The turn was over before its beginning was answered.
             Call::StartTurn { turn_id } | Call::Compact { turn_id } if !self.is_running(&turn_id) => {}
             Call::StartTurn { .. } => match result {
                 Ok(result) => {
-                    self.settings.said();
-                    let given: TurnGiven = serde_json::from_str(result).unwrap_or_default();
+                    self.settings.confirm_changes();
+                    let given: TurnResponse = serde_json::from_str(result).unwrap_or_default();
                     self.name_turn(&given.turn.id, out);
                     if let Some(end) = self.unnamed_end.take_if(|end| end.turn.id == given.turn.id) {
                         self.turn_completed(end, out);
@@ -264,37 +264,37 @@ impl CodexProtocol {
             },
             Call::Rollback => self.rolled_back(result.map(|_| ()), out),
             Call::ReadThread { thread_id } => {
-                let given = result.ok().and_then(|result| serde_json::from_str::<ThreadGiven>(result).ok());
+                let given = result.ok().and_then(|result| serde_json::from_str::<ThreadResponse>(result).ok());
                 let thread = given.map(|given| given.thread).unwrap_or_default();
                 self.adopt(&thread_id, thread.agent_nickname, thread.parent_thread_id.as_deref(), out);
             }
             Call::Terminals { thread_id, why, unverified, found } => {
                 self.terminals_listed(thread_id, why, unverified, found, result, out);
             }
-            Call::EndOne { thread_id, key } => self.one_ended(&thread_id, &key, result, out),
+            Call::EndOne { thread_id, key } => self.end_command_answered(&thread_id, &key, result, out),
             Call::Picture { thread_id, item_id } => self.picture_read(&thread_id, &item_id, result.ok(), out),
-            Call::Quiet => {}
+            Call::Ignore => {}
         }
     }
 
     // ---- threads ----
 
     /// The thread's work: the conversation's own, or that of a sub-agent.
-    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut Work> {
-        if self.is_main(thread_id) { Some(&mut self.main) } else { self.family.work(thread_id) }
+    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut ThreadWork> {
+        if self.is_main(thread_id) { Some(&mut self.main) } else { self.subagents.work(thread_id) }
     }
 
     /// The same, when the thread does something; the log learns of a sub-agent then.
-    pub(super) fn working(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut Work> {
-        if self.is_main(thread_id) { Some(&mut self.main) } else { self.family.working(thread_id, out) }
+    pub(super) fn start_work(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut ThreadWork> {
+        if self.is_main(thread_id) { Some(&mut self.main) } else { self.subagents.start_work(thread_id, out) }
     }
 
     pub(super) fn is_main(&self, thread_id: &str) -> bool {
         self.thread.as_deref().is_none_or(|main| main == thread_id)
     }
 
-    /// Whether a line has to wait because the session does not know yet that its agent is there: of a turn that ran before it came.
-    fn is_early(&mut self, line: Line<'_>) -> bool {
+    /// Holds a line of a turn that ran before the session was ready; returns whether the line is held.
+    fn hold_if_early(&mut self, line: Line<'_>) -> bool {
         let Line::Text(bytes) = line else { return false };
         let waits = !self.is_ready && self.early.len() < MAX_EARLY;
         if waits {
@@ -307,44 +307,44 @@ impl CodexProtocol {
     pub(super) fn forget_early_turns(&mut self) {
         let ended = |line: &Vec<u8>| match jsonrpc::read(Line::Text(line)) {
             Ok(Some(Incoming::Notification { method, params })) if method == "turn/completed" => {
-                serde_json::from_str::<TurnIs>(params).ok().filter(|is| self.is_main(&is.thread_id))
+                serde_json::from_str::<TurnNotification>(params).ok().filter(|notice| self.is_main(&notice.thread_id))
             }
             _ => None,
         };
-        let ended: Vec<String> = self.early.iter().filter_map(ended).map(|is| is.turn.id).collect();
+        let ended: Vec<String> = self.early.iter().filter_map(ended).map(|notice| notice.turn.id).collect();
         if !ended.is_empty() {
             self.turn = None;
             self.ended.extend(ended);
         }
     }
 
-    /// The session knows; it hears what has waited for that.
-    pub(super) fn hear_early(&mut self, out: &mut Output) {
+    /// The session is ready; handles the lines that were held until then.
+    pub(super) fn replay_early_lines(&mut self, out: &mut Output) {
         for line in std::mem::take(&mut self.early) {
             self.line(Line::Text(&line), out);
         }
     }
 
-    /// Whether a line is about a thread that is not known yet, and has to wait.
-    fn held_back(&mut self, about: &About, line: Line<'_>, out: &mut Output) -> bool {
+    /// Holds a line about an unknown thread; returns whether the line is held.
+    fn hold_if_unknown(&mut self, about: &TargetIds, line: Line<'_>, out: &mut Output) -> bool {
         let (Some(thread_id), Line::Text(bytes)) = (&about.thread_id, line) else { return false };
-        if self.is_main(thread_id) || self.family.knows(thread_id) {
+        if self.is_main(thread_id) || self.subagents.knows(thread_id) {
             return false;
         }
-        match self.family.hold(thread_id, bytes) {
-            Stranger::New => {
+        match self.subagents.hold(thread_id, bytes) {
+            HoldOutcome::New => {
                 let params = serde_json::json!({ "threadId": thread_id });
                 self.call("thread/read", params, Call::ReadThread { thread_id: thread_id.clone() }, out);
             }
-            Stranger::Held => {}
-            Stranger::Full => self.adopt(thread_id, None, None, out),
+            HoldOutcome::Held => {}
+            HoldOutcome::Full => self.adopt(thread_id, None, None, out),
         }
         true
     }
 
-    /// Takes a thread in and listens to what it had to say.
+    /// Adopts a thread as a sub-agent and handles its held lines.
     pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>, out: &mut Output) {
-        for line in self.family.adopt(thread_id, name, parent) {
+        for line in self.subagents.adopt(thread_id, name, parent) {
             self.line(Line::Text(&line), out);
         }
     }
@@ -357,7 +357,7 @@ impl CodexProtocol {
     }
 
     /// Whether something is about a turn of the conversation that has ended.
-    fn is_over(&self, about: &About) -> bool {
+    fn is_over(&self, about: &TargetIds) -> bool {
         let of_main = about.thread_id.as_deref().is_some_and(|thread_id| self.is_main(thread_id));
         of_main && about.turn_id.as_deref().is_some_and(|name| self.has_ended(name))
     }
@@ -377,7 +377,7 @@ impl CodexProtocol {
     }
 
     /// A turn that ran before this session came to it: what goes on in it says its name.
-    fn join_turn(&mut self, about: &About, out: &mut Output) {
+    fn join_turn(&mut self, about: &TargetIds, out: &mut Output) {
         if let (Some(thread_id), Some(name)) = (&about.thread_id, &about.turn_id)
             && self.turn.as_ref().is_some_and(|turn| turn.joined)
             && self.is_main(thread_id)
@@ -394,7 +394,7 @@ impl CodexProtocol {
             self.turn_ends(end, None, out);
         }
         if !self.is_main(thread_id) {
-            if let Some(work) = self.family.working(thread_id, out) {
+            if let Some(work) = self.subagents.start_work(thread_id, out) {
                 work.begin_turn(name, out);
             }
             return;

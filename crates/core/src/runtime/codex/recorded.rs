@@ -9,7 +9,7 @@ use super::{CAPABILITIES, CodexProtocol, EXEC_CAPABILITIES, ExecProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{AfterStop, Origin, Part, PermissionReply};
 use crate::id::MessageId;
-use crate::replay::{Act, Direction, Entry, NewAgent, Recorded};
+use crate::replay::{Direction, Entry, HostAction, NewAgent, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
 
 /// Codex in a recording of its app-server. Of several conversations in one recording, the first is played.
@@ -83,8 +83,8 @@ impl Recorded for RecordedCodex {
         }
     }
 
-    fn host(&mut self, line: &Value) -> Vec<Act> {
-        let mut acts: Vec<Act> = self.made_up.drain(..).map(Act::Hear).collect();
+    fn host(&mut self, line: &Value) -> Vec<HostAction> {
+        let mut acts: Vec<HostAction> = self.made_up.drain(..).map(HostAction::AgentLine).collect();
         match (text(line, "/method"), line.get("id")) {
             (Some(method), Some(_)) => acts.extend(self.request(method, line)),
             (None, Some(id)) => acts.extend(self.response(id, line)),
@@ -95,7 +95,7 @@ impl Recorded for RecordedCodex {
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {
         let mut lines: Vec<Value> = self.made_up.drain(..).collect();
-        lines.extend(self.said(line));
+        lines.extend(self.agent_line(line));
         lines
     }
 }
@@ -115,7 +115,7 @@ impl RecordedCodex {
         }
     }
 
-    fn request(&mut self, method: &str, line: &Value) -> Vec<Act> {
+    fn request(&mut self, method: &str, line: &Value) -> Vec<HostAction> {
         let of = |name: &str| text(line, &format!("/params/{name}")).map(str::to_owned);
         let ours = of("threadId").is_none() || self.thread.is_none() || of("threadId") == self.thread;
         let running = |turn: Option<String>| turn.is_some() && turn == self.turn;
@@ -130,7 +130,7 @@ impl RecordedCodex {
                         Some(provider_session_id) => Beginning::Resume { provider_session_id, wanted: true },
                         None => Beginning::Fresh,
                     };
-                    vec![Act::Restart(NewAgent { protocol: Box::new(CodexProtocol::default()), beginning })]
+                    vec![HostAction::Restart(NewAgent { protocol: Box::new(CodexProtocol::default()), beginning })]
                 } else {
                     Vec::new()
                 }
@@ -156,18 +156,18 @@ impl RecordedCodex {
                 self.send(input.iter().map(part).collect(), of("clientUserMessageId"))
             }
             "review/start" => self.send(vec![Part::Text { text: "/review".to_owned() }], None),
-            "turn/interrupt" if running(of("turnId")) => vec![Act::Stop],
+            "turn/interrupt" if running(of("turnId")) => vec![HostAction::Stop],
             "turn/steer" | "turn/interrupt" => return Vec::new(),
-            "thread/compact/start" => vec![Act::Compact],
+            "thread/compact/start" => vec![HostAction::Compact],
             "thread/settings/update" => {
                 let effort = of("effort").map(|effort| ("effort".to_owned(), json!(effort)));
                 let settings = effort.into_iter().collect();
-                vec![Act::Update(Update { model: of("model"), settings, ..Update::default() })]
+                vec![HostAction::Update(Update { model: of("model"), settings, ..Update::default() })]
             }
             "thread/revert" => {
                 let at = of("beforeTurnId").and_then(|turn| self.turns.iter().position(|known| *known == turn));
                 let count = at.map(|at| self.turns.split_off(at).len());
-                count.map(Act::Rollback).into_iter().collect()
+                count.map(HostAction::Rollback).into_iter().collect()
             }
             _ => Vec::new(),
         };
@@ -176,14 +176,14 @@ impl RecordedCodex {
         acts
     }
 
-    fn send(&mut self, content: Vec<Part>, id: Option<String>) -> Vec<Act> {
+    fn send(&mut self, content: Vec<Part>, id: Option<String>) -> Vec<HostAction> {
         self.messages += 1;
         let id = id.unwrap_or_else(|| format!("message-{}", self.messages));
         self.sent.push_back((id.clone(), content.clone()));
-        vec![Act::Send(Message { id: Some(MessageId::trusted(id)), content, origin: Origin::User })]
+        vec![HostAction::Send(Message { id: Some(MessageId::trusted(id)), content, origin: Origin::User })]
     }
 
-    fn response(&self, id: &Value, line: &Value) -> Option<Act> {
+    fn response(&self, id: &Value, line: &Value) -> Option<HostAction> {
         let key = id.to_string();
         let given = line.get("result").cloned().unwrap_or_default();
         let question = |answers: Option<Vec<Vec<String>>>| Answer::Question { answers };
@@ -204,10 +204,10 @@ impl RecordedCodex {
             }
             _ => permission(&given),
         };
-        Some(Act::Answer { key, answer })
+        Some(HostAction::Answer { key, answer })
     }
 
-    fn said(&mut self, line: &Value) -> Option<Value> {
+    fn agent_line(&mut self, line: &Value) -> Option<Value> {
         let mut line = line.clone();
         let Some(method) = text(&line, "/method").map(str::to_owned) else { return self.answered(line) };
         let thread = text(&line, "/params/threadId").or(text(&line, "/params/thread/id")).map(str::to_owned);
@@ -284,7 +284,7 @@ fn outlived(entries: &[Entry]) -> Vec<String> {
     outlived
 }
 
-/// What a request asks for, whoever asks.
+/// What a request asks for, independent of the host that sent it.
 fn key_of(line: &Value) -> String {
     let method = text(line, "/method").unwrap_or_default();
     match method {
@@ -341,11 +341,11 @@ impl Recorded for RecordedExec {
 
     fn wrote(&mut self, _line: &Value) {}
 
-    fn host(&mut self, line: &Value) -> Vec<Act> {
+    fn host(&mut self, line: &Value) -> Vec<HostAction> {
         self.messages += 1;
         let id = Some(MessageId::trusted(format!("message-{}", self.messages)));
         let text = line.as_str().unwrap_or_default().to_owned();
-        vec![Act::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })]
+        vec![HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })]
     }
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! What a thread is told about itself: at its beginning all of it, later what has changed.
+//! The settings of a thread: all of them when it is opened, later only what has changed.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ pub(super) struct Settings {
     /// What Codex's own settings say, with what the session changes of them.
     own: OwnSettings,
     changed: BTreeSet<&'static str>,
-    /// What a turn was asked to begin with, until it has begun.
-    saying: BTreeSet<&'static str>,
+    /// Changes that were sent with a turn, until the turn has begun.
+    sent_changes: BTreeSet<&'static str>,
 }
 
 /// What is used of Codex's own settings.
@@ -125,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// Where nobody can be asked to plan only, to read only is as much.
+    /// The sandbox. Plan mode without a sandbox setting means read-only.
     pub(super) fn sandbox(&self) -> Option<&str> {
         let plans = self.collaboration.as_deref() == Some("plan");
         self.sandbox.as_deref().or(plans.then_some("read-only"))
@@ -160,7 +160,7 @@ impl Settings {
     pub(super) fn set_mode(&mut self, mode: &str) -> Result<(), String> {
         let (policy, sandbox) = match mode {
             "plan" | "default" | "implement" | "build" | "code" => {
-                self.collaborate(if mode == "plan" { mode } else { "default" });
+                self.set_collaboration(if mode == "plan" { mode } else { "default" });
                 return Ok(());
             }
             "read-only" => ("on-request", "read-only"),
@@ -171,20 +171,20 @@ impl Settings {
         self.set("approval_policy", &policy.into());
         self.set("sandbox", &sandbox.into());
         if self.collaboration.as_deref() == Some("plan") {
-            self.collaborate("default");
+            self.set_collaboration("default");
         }
         Ok(())
     }
 
-    fn collaborate(&mut self, mode: &str) {
+    fn set_collaboration(&mut self, mode: &str) {
         if mode != "default" || self.collaboration.is_some() {
             self.collaboration = Some(mode.to_owned());
             self.changed.insert("collaboration");
         }
     }
 
-    /// Codex has said what its own settings are. What the session changes of them, by a profile or itself, counts before them.
-    pub(super) fn learn(&mut self, mut own: Map<String, Value>) {
+    /// Takes over Codex's own settings. What the session changes, through a profile or itself, overrides them.
+    pub(super) fn set_own(&mut self, mut own: Map<String, Value>) {
         let config = self.fixed.get("config").and_then(Value::as_object);
         let changed = |name: &str| config?.get(name).filter(|value| !value.is_null());
         if changed("sandbox_mode").is_some() {
@@ -208,8 +208,8 @@ impl Settings {
     /// For `thread/start`, `thread/resume` and `thread/fork`: all of it, because a sandbox is not remembered.
     ///
     /// A thread that starts in a sandbox that may write makes Codex mark the project as trusted in the user's own settings, and load whatever the
-    /// project brings along. So it starts reading only, and is [told](Self::after_opening) of its sandbox afterwards.
-    pub(super) fn of_thread(&self, beginning: &Beginning) -> Map<String, Value> {
+    /// project brings along. So it starts reading only, and is [told](Self::sandbox_after_opening) of its sandbox afterwards.
+    pub(super) fn thread_params(&self, beginning: &Beginning) -> Map<String, Value> {
         let mut params = self.fixed.clone();
         let sandbox = match beginning {
             Beginning::Fresh if self.is_writable() => Some("read-only".to_owned()),
@@ -226,17 +226,17 @@ impl Settings {
     }
 
     /// For `thread/settings/update`, when the thread is open: the sandbox, with all that belongs to it. `chosen` is the one that the thread has.
-    pub(super) fn after_opening(&self, chosen: &Value) -> Option<Map<String, Value>> {
+    pub(super) fn sandbox_after_opening(&self, chosen: &Value) -> Option<Map<String, Value>> {
         let (name, value) = match self.permissions() {
             Some(profile) => ("permissions", profile.into()),
-            None => ("sandboxPolicy", self.sandbox_policy().or_else(|| self.amended(chosen))?),
+            None => ("sandboxPolicy", self.sandbox_policy().or_else(|| self.adjusted_sandbox(chosen))?),
         };
         Some(Map::from_iter([(name.to_owned(), value)]))
     }
 
-    /// Which parameters are not heard, and why.
-    pub(super) fn unheard(&self) -> Option<String> {
-        let profile = self.permissions().filter(|_| self.amends())?;
+    /// A warning that names the parameters that have no effect, and why.
+    pub(super) fn ignored_params(&self) -> Option<String> {
+        let profile = self.permissions().filter(|_| self.adjusts_sandbox())?;
         Some(format!("`add_dirs` and `network_access` change nothing: Codex's permissions {profile} say all of it"))
     }
 
@@ -246,13 +246,13 @@ impl Settings {
     }
 
     /// Whether the session says more of its sandbox than which it is.
-    fn amends(&self) -> bool {
+    fn adjusts_sandbox(&self) -> bool {
         !self.add_dirs.is_empty() || self.network_access.is_some()
     }
 
     /// A sandbox that Codex has chosen by itself, with what the session says of it.
-    fn amended(&self, chosen: &Value) -> Option<Value> {
-        let mut policy = chosen.as_object().filter(|_| self.amends())?.clone();
+    fn adjusted_sandbox(&self, chosen: &Value) -> Option<Value> {
+        let mut policy = chosen.as_object().filter(|_| self.adjusts_sandbox())?.clone();
         let kind = policy.get("type").and_then(Value::as_str)?.to_owned();
         if let Some(network) = self.network_access.filter(|_| matches!(kind.as_str(), "readOnly" | "workspaceWrite")) {
             policy.insert("networkAccess".to_owned(), network.into());
@@ -295,10 +295,10 @@ impl Settings {
     }
 
     /// For `turn/start`: what has changed since it was last said.
-    pub(super) fn of_turn(&mut self, model: Option<&str>) -> Map<String, Value> {
-        self.saying = std::mem::take(&mut self.changed);
+    pub(super) fn turn_params(&mut self, model: Option<&str>) -> Map<String, Value> {
+        self.sent_changes = std::mem::take(&mut self.changed);
         let mut params = Map::new();
-        for name in &self.saying {
+        for name in &self.sent_changes {
             let (name, value) = match *name {
                 "effort" => ("effort", self.effort.clone().map(Value::from)),
                 "model" => ("model", self.model.clone().map(Value::from)),
@@ -313,18 +313,18 @@ impl Settings {
         params
     }
 
-    /// A turn was started with it: it holds from now on.
-    pub(super) fn said(&mut self) {
-        self.saying.clear();
+    /// A turn was started with the changes; they are in force from now on.
+    pub(super) fn confirm_changes(&mut self) {
+        self.sent_changes.clear();
     }
 
-    /// The turn was refused: the next one has to say it again.
-    pub(super) fn not_said(&mut self) {
-        self.changed.append(&mut self.saying);
+    /// The turn was refused; the next one has to send the changes again.
+    pub(super) fn restore_changes(&mut self) {
+        self.changed.append(&mut self.sent_changes);
     }
 
     /// Whether there is a model that Codex has not been told of.
-    pub(super) fn wants_model(&self) -> bool {
+    pub(super) fn has_unsent_model(&self) -> bool {
         self.changed.contains("model")
     }
 

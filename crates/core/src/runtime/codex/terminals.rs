@@ -1,5 +1,5 @@
-//! Commands that are open when their turn ends, and those that outlive it. Only Codex knows which of them run: a list that comes in pages. Whoever
-//! has left it out has ended, or was dropped with the script that called it.
+//! Commands that are still open when their turn ends, and commands that outlive their turn. Only Codex knows which of them run; it returns a list in
+//! pages. A command that is missing from the list has ended, or was dropped with the script that called it.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::protocol::{Call, CodexProtocol};
 use super::wire::{Terminal, Terminals};
-use super::work::{Tool, ToolKind, Work};
+use super::work::{ThreadWork, Tool, ToolKind};
 use crate::event::{BackgroundEnded, BackgroundStarted, WorkStatus};
 use crate::id::{BackgroundId, ToolUseId};
 use crate::runtime::{Output, jsonrpc};
@@ -25,9 +25,9 @@ pub(super) type Key = (String, String);
 
 /// Why it is asked which commands run.
 #[derive(Debug)]
-pub(super) enum Listing {
+pub(super) enum ListPurpose {
     /// This turn ends, and may have left some running.
-    LeftBy(String),
+    AfterTurn(String),
     /// This turn was interrupted, and its commands are to end with it.
     EndAll(String),
     /// Somebody wants this one ended.
@@ -39,7 +39,7 @@ pub(super) enum Listing {
 pub(super) struct Background {
     id: BackgroundId,
     /// It was called beside one that was rejected, see [`Tool`].
-    doomed: bool,
+    may_never_run: bool,
     /// Somebody wanted it to end.
     stopped: bool,
     /// Codex has not said yet whether it runs.
@@ -47,7 +47,7 @@ pub(super) struct Background {
 }
 
 impl CodexProtocol {
-    pub(super) fn list_terminals(&mut self, thread_id: &str, why: Listing, out: &mut Output) {
+    pub(super) fn list_terminals(&mut self, thread_id: &str, why: ListPurpose, out: &mut Output) {
         let params = json!({ "threadId": thread_id });
         let unverified = self.work(thread_id).map(|work| work.unverified()).unwrap_or_default();
         let call = Call::Terminals { thread_id: thread_id.to_owned(), why, unverified, found: Vec::new() };
@@ -58,7 +58,7 @@ impl CodexProtocol {
     pub(super) fn terminals_listed(
         &mut self,
         thread_id: String,
-        why: Listing,
+        why: ListPurpose,
         unverified: Vec<Key>,
         mut found: Vec<Terminal>,
         result: Result<&str, jsonrpc::Error>,
@@ -90,12 +90,12 @@ impl CodexProtocol {
             work.drop_background(|key| unverified.contains(key), &running, out);
         }
         match why {
-            Listing::LeftBy(turn_id) => {
+            ListPurpose::AfterTurn(turn_id) => {
                 let running = whole.is_ok().then(|| found.into_iter().map(|terminal| terminal.item_id).collect());
                 self.left_running(&thread_id, &turn_id, running, out);
             }
-            Listing::EndAll(turn_id) => self.end_terminals(&thread_id, &turn_id, found, out),
-            Listing::EndOne(key) => self.end_one(&thread_id, key, &found, whole, out),
+            ListPurpose::EndAll(turn_id) => self.end_terminals(&thread_id, &turn_id, found, out),
+            ListPurpose::EndOne(key) => self.end_one(&thread_id, key, &found, whole, out),
         }
     }
 
@@ -109,30 +109,30 @@ impl CodexProtocol {
             }
             work.settle((turn_id.to_owned(), terminal.item_id));
             let params = json!({ "threadId": thread_id, "processId": terminal.process_id });
-            self.call("thread/backgroundTerminals/terminate", params, Call::Quiet, out);
+            self.call("thread/backgroundTerminals/terminate", params, Call::Ignore, out);
         }
     }
 
     /// Ends one thing in the background: a sub-agent with all that work for it, or a command.
     pub(super) fn stop_background(&mut self, id: &str, out: &mut Output) {
-        if self.family.is_open(id) {
-            let running = self.family.running_for(id);
+        if self.subagents.is_open(id) {
+            let running = self.subagents.running_for(id);
             if running.is_empty() {
-                return self.family.ended(id, WorkStatus::Interrupted, out);
+                return self.subagents.ended(id, WorkStatus::Interrupted, out);
             }
             for (thread_id, turn_id) in running {
                 let params = json!({ "threadId": thread_id, "turnId": turn_id });
-                self.call("turn/interrupt", params, Call::Quiet, out);
+                self.call("turn/interrupt", params, Call::Ignore, out);
             }
             return;
         }
         let main = self.thread.iter().map(|thread_id| (thread_id, &self.main));
-        let found = main.chain(self.family.works()).find_map(|(thread_id, work)| {
+        let found = main.chain(self.subagents.all_work()).find_map(|(thread_id, work)| {
             let (key, _) = work.background.iter().find(|(_, background)| background.id.as_str() == id)?;
             Some((thread_id.clone(), key.clone()))
         });
         if let Some((thread_id, key)) = found {
-            self.list_terminals(&thread_id, Listing::EndOne(key), out);
+            self.list_terminals(&thread_id, ListPurpose::EndOne(key), out);
         }
     }
 
@@ -141,19 +141,19 @@ impl CodexProtocol {
         let mut named = found.iter().filter(|terminal| terminal.item_id == key.1);
         match (named.next(), named.next(), whole) {
             (Some(terminal), None, _) => {
-                work.stopping(&key, true);
+                work.mark_stopping(&key, true);
                 let params = json!({ "threadId": thread_id, "processId": terminal.process_id });
                 let call = Call::EndOne { thread_id: thread_id.to_owned(), key };
                 self.call("thread/backgroundTerminals/terminate", params, call, out);
             }
-            (None, _, Ok(())) => work.is_gone(&key, out),
-            (Some(_), Some(_), _) => self.not_ended("another one has the same name", out),
-            (None, _, Err(reason)) => self.not_ended(&reason, out),
+            (None, _, Ok(())) => work.background_lost(&key, out),
+            (Some(_), Some(_), _) => self.end_command_failed("another one has the same name", out),
+            (None, _, Err(reason)) => self.end_command_failed(&reason, out),
         }
     }
 
     /// Codex has heard that one is to end. That it has ended, it tells by itself.
-    pub(super) fn one_ended(
+    pub(super) fn end_command_answered(
         &mut self,
         thread_id: &str,
         key: &Key,
@@ -162,18 +162,18 @@ impl CodexProtocol {
     ) {
         if let Err(error) = result {
             if let Some(work) = self.work(thread_id) {
-                work.stopping(key, false);
+                work.mark_stopping(key, false);
             }
-            self.not_ended(&error.message, out);
+            self.end_command_failed(&error.message, out);
         }
     }
 
-    fn not_ended(&mut self, reason: &str, out: &mut Output) {
+    fn end_command_failed(&mut self, reason: &str, out: &mut Output) {
         self.warn(format!("a command in the background could not be ended: {reason}"), out);
     }
 }
 
-impl Work {
+impl ThreadWork {
     /// Whether a command of this turn has begun and not ended, and nobody has to allow it first.
     pub(super) fn has_open_commands(&self) -> bool {
         self.tools.values().any(|tool| !tool.held && matches!(tool.kind, ToolKind::Command { .. }))
@@ -187,7 +187,8 @@ impl Work {
     /// A command goes on when its turn is over.
     pub(super) fn leave_running(&mut self, key: Key, tool: Tool, label: String, out: &mut Output) {
         let id = BackgroundId::trusted(format!("{}:{}", key.0, key.1));
-        let background = Background { id: id.clone(), doomed: tool.doomed, stopped: false, unverified: true };
+        let background =
+            Background { id: id.clone(), may_never_run: tool.may_never_run, stopped: false, unverified: true };
         self.background.insert(key, background);
         let tool_use_id: Option<ToolUseId> = Some(tool.id);
         self.say(BackgroundStarted { background_id: id, tool_use_id, label, ..Default::default() }, out);
@@ -198,11 +199,12 @@ impl Work {
     pub(super) fn drop_commands(&mut self, running: &BTreeSet<String>, out: &mut Output) {
         let dropped = |(item_id, tool): (&String, &Tool)| {
             let is_command = matches!(tool.kind, ToolKind::Command { .. });
-            (is_command && !tool.held && !running.contains(item_id)).then(|| (item_id.clone(), fate(tool.doomed)))
+            (is_command && !tool.held && !running.contains(item_id))
+                .then(|| (item_id.clone(), lost_command_message(tool.may_never_run)))
         };
         let dropped: Vec<_> = self.tools.iter().filter_map(dropped).collect();
-        for (item_id, fate) in dropped {
-            self.call_completed(&item_id, fate.to_owned(), true, false, out);
+        for (item_id, message) in dropped {
+            self.call_completed(&item_id, message.to_owned(), true, false, out);
         }
     }
 
@@ -220,7 +222,7 @@ impl Work {
             }
         }
         for key in dropped {
-            self.is_gone(&key, out);
+            self.background_lost(&key, out);
         }
     }
 
@@ -236,14 +238,14 @@ impl Work {
     }
 
     /// A command in the background does not run, and nobody has told its end.
-    fn is_gone(&mut self, key: &Key, out: &mut Output) {
-        let Some(Background { id, doomed, .. }) = self.background.remove(key) else { return };
+    fn background_lost(&mut self, key: &Key, out: &mut Output) {
+        let Some(Background { id, may_never_run, .. }) = self.background.remove(key) else { return };
         self.settle(key.clone());
-        let (status, output) = (WorkStatus::Interrupted, Some(fate(doomed).to_owned()));
+        let (status, output) = (WorkStatus::Interrupted, Some(lost_command_message(may_never_run).to_owned()));
         self.say(BackgroundEnded { background_id: id, status, output, ..Default::default() }, out);
     }
 
-    fn stopping(&mut self, key: &Key, stopped: bool) {
+    fn mark_stopping(&mut self, key: &Key, stopped: bool) {
         if let Some(background) = self.background.get_mut(key) {
             background.stopped = stopped;
         }
@@ -279,21 +281,21 @@ impl Work {
     /// A call was rejected. Should it be one of a script, then what still waits is not run any more, whatever is said of it.
     pub(super) fn rejected(&mut self) {
         for tool in self.tools.values_mut().filter(|tool| tool.held) {
-            tool.doomed = true;
+            tool.may_never_run = true;
         }
     }
 
     /// A command has printed something, so it runs.
-    pub(super) fn has_run(&mut self, item_id: &str) {
+    pub(super) fn mark_running(&mut self, item_id: &str) {
         if let Some(tool) = self.tools.get_mut(item_id) {
-            tool.doomed = false;
+            tool.may_never_run = false;
         }
         for (_, background) in self.background.iter_mut().filter(|((_, known), _)| known == item_id) {
-            background.doomed = false;
+            background.may_never_run = false;
         }
     }
 }
 
-fn fate(doomed: bool) -> &'static str {
-    if doomed { DROPPED } else { UNKNOWN }
+fn lost_command_message(may_never_run: bool) -> &'static str {
+    if may_never_run { DROPPED } else { UNKNOWN }
 }

@@ -1,50 +1,50 @@
-//! Sub-agents. Each is a thread of its own that nobody announces: its first sign is a notification about an unknown thread. What such a stranger
-//! says is held back until it is known whose child it is. They may outlive the turn that started them, so in the log they are in the background.
+//! Sub-agents. Each is a thread of its own that is not announced: the first sign of it is a notification about an unknown thread. The lines of such
+//! an unclaimed thread are held until its parent is known. A sub-agent may outlive the turn that started it, so the log shows it as background work.
 
 use std::collections::BTreeMap;
 
 use super::turn::plus;
 use super::wire::Tokens;
-use super::work::Work;
+use super::work::ThreadWork;
 use crate::event::{SubagentEnded, SubagentStarted, WorkStatus};
 use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::{Output, Report};
 
-/// What one stranger may say before it is believed to be a child of the conversation itself.
+/// How many lines of one unclaimed thread are held before it is taken for a child of the conversation itself.
 const MAX_HELD_LINES: usize = 256;
-/// How many there may be. Beyond that, they are taken in at once.
-const MAX_STRANGERS: usize = 64;
+/// How many unclaimed threads there may be. Further ones are adopted at once.
+const MAX_UNCLAIMED: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Family {
-    children: BTreeMap<String, Child>,
-    strangers: BTreeMap<String, Vec<Vec<u8>>>,
+pub(super) struct Subagents {
+    children: BTreeMap<String, Subagent>,
+    unclaimed: BTreeMap<String, Vec<Vec<u8>>>,
     /// Which tool call started a thread.
     spawned_by: BTreeMap<String, ToolUseId>,
 }
 
 #[derive(Debug)]
-struct Child {
-    work: Work,
+struct Subagent {
+    work: ThreadWork,
     name: String,
     parent: Option<SubagentId>,
     /// It is at work, so the log knows it.
     open: bool,
-    /// How its own work has ended, while a helper of its own goes on. In the log, who ends takes its helpers along.
+    /// How its own work has ended, while one of its own sub-agents still runs. In the log, the end of a sub-agent ends its sub-agents too.
     ending: Option<WorkStatus>,
 }
 
-/// What to do about a line of a thread that is not known.
+/// What happened to a line of an unknown thread.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stranger {
-    /// Ask who it is.
+pub(super) enum HoldOutcome {
+    /// The first line of this thread: ask the server for its parent.
     New,
     Held,
-    /// It has said enough.
+    /// The limit is reached: adopt the thread without knowing its parent.
     Full,
 }
 
-impl Family {
+impl Subagents {
     pub(super) fn knows(&self, thread_id: &str) -> bool {
         self.children.contains_key(thread_id)
     }
@@ -54,43 +54,43 @@ impl Family {
         self.children.get(thread_id).is_some_and(|child| child.open)
     }
 
-    pub(super) fn hold(&mut self, thread_id: &str, line: &[u8]) -> Stranger {
-        let many = self.strangers.len() >= MAX_STRANGERS;
-        if let Some(held) = self.strangers.get_mut(thread_id) {
+    pub(super) fn hold(&mut self, thread_id: &str, line: &[u8]) -> HoldOutcome {
+        let many = self.unclaimed.len() >= MAX_UNCLAIMED;
+        if let Some(held) = self.unclaimed.get_mut(thread_id) {
             held.push(line.to_vec());
-            return if held.len() >= MAX_HELD_LINES { Stranger::Full } else { Stranger::Held };
+            return if held.len() >= MAX_HELD_LINES { HoldOutcome::Full } else { HoldOutcome::Held };
         }
-        self.strangers.insert(thread_id.to_owned(), vec![line.to_vec()]);
-        if many { Stranger::Full } else { Stranger::New }
+        self.unclaimed.insert(thread_id.to_owned(), vec![line.to_vec()]);
+        if many { HoldOutcome::Full } else { HoldOutcome::New }
     }
 
-    pub(super) fn strangers(&self) -> Vec<String> {
-        self.strangers.keys().cloned().collect()
+    pub(super) fn unclaimed(&self) -> Vec<String> {
+        self.unclaimed.keys().cloned().collect()
     }
 
     pub(super) fn spawned(&mut self, thread_id: &str, by: ToolUseId) {
         self.spawned_by.insert(thread_id.to_owned(), by);
     }
 
-    /// Takes a thread in, and gives back what it had to say.
+    /// Adopts a thread as a sub-agent and returns its held lines.
     pub(super) fn adopt(&mut self, thread_id: &str, name: Option<String>, parent: Option<&str>) -> Vec<Vec<u8>> {
-        let held = self.strangers.remove(thread_id).unwrap_or_default();
+        let held = self.unclaimed.remove(thread_id).unwrap_or_default();
         let parent = parent.filter(|parent| self.knows(parent) && *parent != thread_id).map(SubagentId::trusted);
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "agent".to_owned());
         let known = self.children.contains_key(thread_id);
         if !known {
-            let work = Work::of_subagent(thread_id);
-            self.children.insert(thread_id.to_owned(), Child { work, name, parent, open: false, ending: None });
+            let work = ThreadWork::of_subagent(thread_id);
+            self.children.insert(thread_id.to_owned(), Subagent { work, name, parent, open: false, ending: None });
         }
         held
     }
 
-    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut Work> {
+    pub(super) fn work(&mut self, thread_id: &str) -> Option<&mut ThreadWork> {
         self.children.get_mut(thread_id).map(|child| &mut child.work)
     }
 
     /// The work of a thread that does something, after the log has heard of it.
-    pub(super) fn working(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut Work> {
+    pub(super) fn start_work(&mut self, thread_id: &str, out: &mut Output) -> Option<&mut ThreadWork> {
         let parent_tool_use_id = self.spawned_by.get(thread_id).cloned();
         let child = self.children.get_mut(thread_id)?;
         child.ending = None;
@@ -108,12 +108,12 @@ impl Family {
         Some(&mut child.work)
     }
 
-    /// Its work is over. If it has helpers that go on, the log hears of it when the last of them is through.
+    /// Its work is over. If sub-agents of its own still run, the end is reported when the last of them has ended.
     pub(super) fn ended(&mut self, thread_id: &str, status: WorkStatus, out: &mut Output) {
         // One after the other and not inside each other: nobody knows how many there are.
         let mut next = Some((thread_id.to_owned(), status));
         while let Some((thread_id, status)) = next.take() {
-            let is_theirs = |child: &Child| child.parent.as_ref().is_some_and(|parent| parent.as_str() == thread_id);
+            let is_theirs = |child: &Subagent| child.parent.as_ref().is_some_and(|parent| parent.as_str() == thread_id);
             let has_helpers = self.children.values().any(|child| child.open && is_theirs(child));
             let Some(child) = self.children.get_mut(&thread_id).filter(|child| child.open) else { return };
             child.work.turn = None;
@@ -133,25 +133,25 @@ impl Family {
     }
 
     /// What all of them used since this was last asked.
-    pub(super) fn spent(&mut self) -> Option<Tokens> {
-        self.children.values_mut().filter_map(|child| child.work.spending.spent()).reduce(plus)
+    pub(super) fn take_used(&mut self) -> Option<Tokens> {
+        self.children.values_mut().filter_map(|child| child.work.usage_meter.take_used()).reduce(plus)
     }
 
     /// Threads that have a turn, with its name.
     pub(super) fn running(&self) -> Vec<(String, String)> {
-        let turn = |(id, child): (&String, &Child)| Some((id.clone(), child.work.turn.clone()?));
+        let turn = |(id, child): (&String, &Subagent)| Some((id.clone(), child.work.turn.clone()?));
         self.children.iter().filter_map(turn).collect()
     }
 
     /// Those of them that are this thread, or work for it.
     pub(super) fn running_for(&self, thread_id: &str) -> Vec<(String, String)> {
-        // Whoever is taken in has a parent that was there before, so this comes to an end.
+        // An adopted thread has a parent that was adopted before it, so this loop ends.
         let parent = |id: &String| self.children.get(id)?.parent.as_ref().map(SubagentId::to_string);
         let works_for = |id: &String| std::iter::successors(Some(id.clone()), parent).any(|id| id == thread_id);
         self.running().into_iter().filter(|(id, _)| works_for(id)).collect()
     }
 
-    pub(super) fn works(&self) -> impl Iterator<Item = (&String, &Work)> {
+    pub(super) fn all_work(&self) -> impl Iterator<Item = (&String, &ThreadWork)> {
         self.children.iter().map(|(id, child)| (id, &child.work))
     }
 }
@@ -164,15 +164,15 @@ mod tests {
     fn helpers_of_helpers_may_be_many() {
         const MANY: usize = 2_000;
         let all_end = || {
-            let (mut family, mut out) = (Family::default(), Output::default());
+            let (mut subagents, mut out) = (Subagents::default(), Output::default());
             let name = |number: usize| format!("{number:04}");
             for number in 0..MANY {
                 let parent = number.checked_sub(1).map(name);
-                family.adopt(&name(number), None, parent.as_deref());
-                family.working(&name(number), &mut out);
+                subagents.adopt(&name(number), None, parent.as_deref());
+                subagents.start_work(&name(number), &mut out);
             }
             for number in 0..MANY {
-                family.ended(&name(number), WorkStatus::Completed, &mut out);
+                subagents.ended(&name(number), WorkStatus::Completed, &mut out);
             }
             let ended =
                 |report: &&Report| matches!(report, Report::Fact { event: crate::event::Event::SubagentEnded(_), .. });

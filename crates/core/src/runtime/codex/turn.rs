@@ -37,7 +37,7 @@ impl Turn {
 
 /// What a thread has used: Codex counts from its beginning, the log counts per turn.
 #[derive(Debug, Default)]
-pub(super) struct Spending {
+pub(super) struct UsageMeter {
     total: Tokens,
     /// What the thread had used when the turn began, if that is known.
     before: Option<Tokens>,
@@ -46,7 +46,7 @@ pub(super) struct Spending {
     in_turn: bool,
 }
 
-impl Spending {
+impl UsageMeter {
     pub(super) fn update(&mut self, usage: &TokenUsage, in_turn: bool) {
         (self.total, self.context) = (usage.total, Some(usage.last.total));
         self.window = usage.model_context_window.or(self.window);
@@ -59,8 +59,8 @@ impl Spending {
         self.in_turn |= in_turn;
     }
 
-    /// Turns were taken back, and what they used with them: how much that was is known when the thread says where it stands.
-    pub(super) fn cut(&mut self) {
+    /// Turns were rolled back, so the earlier total no longer counts. The thread reports its new total later.
+    pub(super) fn reset_baseline(&mut self) {
         self.before = None;
     }
 
@@ -70,7 +70,7 @@ impl Spending {
     }
 
     /// What was used since this was last asked, if anything was.
-    pub(super) fn spent(&mut self) -> Option<Tokens> {
+    pub(super) fn take_used(&mut self) -> Option<Tokens> {
         if !std::mem::take(&mut self.in_turn) {
             return None;
         }
@@ -80,8 +80,8 @@ impl Spending {
     }
 
     /// What the turn used, once, with what its sub-agents used: Codex counts each thread for itself.
-    pub(super) fn settle(&mut self, subagents: Option<Tokens>) -> Option<Usage> {
-        let used = match (self.spent(), subagents) {
+    pub(super) fn turn_usage(&mut self, subagents: Option<Tokens>) -> Option<Usage> {
+        let used = match (self.take_used(), subagents) {
             (Some(own), Some(theirs)) => plus(own, theirs),
             (own, theirs) => own.or(theirs)?,
         };
@@ -119,7 +119,7 @@ fn minus(a: Tokens, b: Tokens) -> Tokens {
 
 #[cfg(test)]
 mod tests {
-    use super::Spending;
+    use super::UsageMeter;
     use crate::runtime::codex::wire::{TokenUsage, Tokens};
 
     fn usage(total: u64, last: u64) -> TokenUsage {
@@ -129,36 +129,36 @@ mod tests {
 
     #[test]
     fn each_turn_has_its_own_usage() {
-        let mut spending = Spending::default();
+        let mut usage_meter = UsageMeter::default();
         // A thread that was used before, without a word of how much.
-        spending.update(&usage(500, 100), true);
-        spending.update(&usage(650, 150), true);
-        let used = spending.settle(None).unwrap();
+        usage_meter.update(&usage(500, 100), true);
+        usage_meter.update(&usage(650, 150), true);
+        let used = usage_meter.turn_usage(None).unwrap();
         assert_eq!((used.input_tokens, used.context_used), (250, Some(150)));
-        assert_eq!(spending.settle(None), None);
-        spending.update(&usage(700, 50), true);
-        assert_eq!(spending.settle(None).unwrap().input_tokens, 50);
+        assert_eq!(usage_meter.turn_usage(None), None);
+        usage_meter.update(&usage(700, 50), true);
+        assert_eq!(usage_meter.turn_usage(None).unwrap().input_tokens, 50);
         // Turns are taken back, and Codex counts as if they had never been.
-        spending.cut();
-        spending.update(&usage(560, 60), true);
-        assert_eq!(spending.settle(None).unwrap().input_tokens, 60);
+        usage_meter.reset_baseline();
+        usage_meter.update(&usage(560, 60), true);
+        assert_eq!(usage_meter.turn_usage(None).unwrap().input_tokens, 60);
         // Another thread goes on where it stood.
-        let mut spending = Spending::default();
-        spending.update(&usage(900, 300), false);
-        spending.update(&usage(940, 40), true);
-        assert_eq!(spending.settle(None).unwrap().input_tokens, 40);
+        let mut usage_meter = UsageMeter::default();
+        usage_meter.update(&usage(900, 300), false);
+        usage_meter.update(&usage(940, 40), true);
+        assert_eq!(usage_meter.turn_usage(None).unwrap().input_tokens, 40);
     }
 
     #[test]
     fn a_turn_pays_for_its_sub_agents() {
-        let (mut own, mut theirs) = (Spending::default(), Spending::default());
+        let (mut own, mut theirs) = (UsageMeter::default(), UsageMeter::default());
         own.update(&usage(100, 100), true);
         theirs.update(&usage(30, 30), true);
-        let used = own.settle(theirs.spent()).unwrap();
+        let used = own.turn_usage(theirs.take_used()).unwrap();
         assert_eq!((used.input_tokens, used.context_used), (130, Some(100)));
         // One of them went on after the turn: the next one has that.
         theirs.update(&usage(50, 20), true);
-        assert_eq!(own.settle(theirs.spent()).unwrap().input_tokens, 20);
-        assert_eq!(own.settle(theirs.spent()), None);
+        assert_eq!(own.turn_usage(theirs.take_used()).unwrap().input_tokens, 20);
+        assert_eq!(own.turn_usage(theirs.take_used()), None);
     }
 }

@@ -1,13 +1,13 @@
-//! What happens without an item. A patch that does not fit, a script that fails, a tool that is not there, an answer that is refused: Codex tells its
-//! clients nothing of these. Where a thread was started with that wish, it also passes on what the model says and reads, word by word, and there they
-//! are. A thread that is resumed has no such wish; of these things it then tells nothing.
+//! Events without an item: a patch that does not fit, a script that fails, a tool that does not exist, an answer that is refused. Codex does not
+//! report these to its clients. A thread that was started with `experimentalRawEvents` also passes on the raw messages of the model, and they are
+//! found there. A resumed thread has no such option, so they are lost there.
 
 use serde_json::{Value, json};
 
 use super::items::content_of;
 use super::protocol::CodexProtocol;
-use super::wire::RawIs;
-use super::work::{ToolKind, Work};
+use super::wire::RawItemNotification;
+use super::work::{ThreadWork, ToolKind};
 use crate::runtime::Output;
 
 /// A call that the model made.
@@ -22,36 +22,36 @@ const SCRIPT_FAILED: &str = "Script failed";
 const NO_SUCH_TOOL: &str = "unsupported call";
 
 impl CodexProtocol {
-    pub(super) fn said_raw(&mut self, is: &RawIs, out: &mut Output) {
-        let text = |name: &str| is.item.get(name).and_then(Value::as_str).unwrap_or_default();
+    pub(super) fn raw_item(&mut self, notice: &RawItemNotification, out: &mut Output) {
+        let text = |name: &str| notice.item.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("type") == "message" {
-            if self.is_main(&is.thread_id)
-                && let Some(refusal) = refusal_in(&is.item)
+            if self.is_main(&notice.thread_id)
+                && let Some(refusal) = refusal_in(&notice.item)
             {
                 self.refused = Some(refusal);
             }
             return;
         }
-        let Some(work) = self.work(&is.thread_id).filter(|work| work.turn.as_ref() == Some(&is.turn_id)) else {
+        let Some(work) = self.work(&notice.thread_id).filter(|work| work.turn.as_ref() == Some(&notice.turn_id)) else {
             return;
         };
         match text("type") {
             "custom_tool_call" | "function_call" => {
-                let input = is.item.get("input").or(is.item.get("arguments")).cloned().unwrap_or_default();
+                let input = notice.item.get("input").or(notice.item.get("arguments")).cloned().unwrap_or_default();
                 let call = Unlisted { tool: text("name").to_owned(), input };
                 work.unlisted.insert(text("call_id").to_owned(), call);
             }
             "custom_tool_call_output" | "function_call_output" => {
-                let output = content_of(is.item.get("output").unwrap_or(&Value::Null));
-                work.answered_unlisted(text("call_id"), output, out);
+                let output = content_of(notice.item.get("output").unwrap_or(&Value::Null));
+                work.unlisted_call_answered(text("call_id"), output, out);
             }
             _ => {}
         }
     }
 }
 
-impl Work {
-    fn answered_unlisted(&mut self, call_id: &str, output: String, out: &mut Output) {
+impl ThreadWork {
+    fn unlisted_call_answered(&mut self, call_id: &str, output: String, out: &mut Output) {
         let Some(Unlisted { tool, input }) = self.unlisted.remove(call_id).filter(|_| !self.has_item(call_id)) else {
             return;
         };

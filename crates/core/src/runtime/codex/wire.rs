@@ -19,7 +19,7 @@ shapes! {
     ConfigRead { config: Map<String, Value> }
     FileRead { data_base64: String }
     /// Of every notification: whom it is about.
-    About { thread_id: Option<String>, turn_id: Option<String> }
+    TargetIds { thread_id: Option<String>, turn_id: Option<String> }
     ThreadOpened { thread: Thread, model: Option<String>, cwd: Option<String>, sandbox: Value }
     Thread {
         id: String,
@@ -35,37 +35,37 @@ shapes! {
         turns: Vec<Turn>,
         status: ThreadStatus,
     }
-    ThreadGiven { thread: Thread }
+    ThreadResponse { thread: Thread }
     Turn { id: String, status: String, error: Option<TurnError>, items: Vec<Value>, started_at: Option<i64>, completed_at: Option<i64> }
-    TurnGiven { turn: Turn }
-    TurnIs { thread_id: String, turn: Turn }
+    TurnResponse { turn: Turn }
+    TurnNotification { thread_id: String, turn: Turn }
     Page { data: Vec<Value>, next_cursor: Option<String> }
     Terminals { data: Vec<Terminal>, next_cursor: Option<String> }
     Terminal { item_id: String, process_id: String }
-    ItemIs { thread_id: String, turn_id: String, item: Value }
+    ItemNotification { thread_id: String, turn_id: String, item: Value }
     /// Something as the model said or read it.
-    RawIs { thread_id: String, turn_id: String, item: Value }
+    RawItemNotification { thread_id: String, turn_id: String, item: Value }
     /// A piece of text of an item.
     Piece { thread_id: String, item_id: String, delta: String, summary_index: u64, content_index: u64 }
     Interaction { thread_id: String, item_id: String, stdin: String }
-    ProgressIs { thread_id: String, item_id: String, message: String }
-    DiffIs { thread_id: String, diff: String }
-    PlanIs { thread_id: String, explanation: Option<String>, plan: Vec<PlanStep> }
+    ProgressNotification { thread_id: String, item_id: String, message: String }
+    DiffNotification { thread_id: String, diff: String }
+    PlanNotification { thread_id: String, explanation: Option<String>, plan: Vec<PlanStep> }
     PlanStep { step: String, status: String }
-    UsageIs { thread_id: String, turn_id: String, token_usage: TokenUsage }
+    UsageNotification { thread_id: String, turn_id: String, token_usage: TokenUsage }
     TokenUsage { total: Tokens, last: Tokens, model_context_window: Option<u64> }
-    ErrorIs { thread_id: String, turn_id: String, error: TurnError, will_retry: bool }
+    ErrorNotification { thread_id: String, turn_id: String, error: TurnError, will_retry: bool }
     TurnError { message: String, codex_error_info: Value, additional_details: Option<String> }
-    StatusIs { thread_id: String, status: ThreadStatus }
+    StatusNotification { thread_id: String, status: ThreadStatus }
     ThreadStatus { #[serde(rename = "type")] kind: String }
-    NameIs { thread_id: String, thread_name: Option<String> }
-    SettingsAre { thread_id: String, thread_settings: ThreadSettings }
+    NameNotification { thread_id: String, thread_name: Option<String> }
+    SettingsNotification { thread_id: String, thread_settings: ThreadSettings }
     ThreadSettings { model: Option<String> }
     Rerouted { thread_id: String, to_model: String }
-    UnreadableIs { error: String, raw: String, size: u64, sha256: Option<String> }
-    WarningIs { thread_id: Option<String>, message: String }
-    ServerIs { thread_id: Option<String>, name: String, status: String, error: Option<String>, failure_reason: Option<String> }
-    ReviewIs { thread_id: String, review_id: String, target_item_id: Option<String>, review: Review, action: ReviewAction }
+    UnreadableNotification { error: String, raw: String, size: u64, sha256: Option<String> }
+    WarningNotification { thread_id: Option<String>, message: String }
+    ServerNotification { thread_id: Option<String>, name: String, status: String, error: Option<String>, failure_reason: Option<String> }
+    ReviewNotification { thread_id: String, review_id: String, target_item_id: Option<String>, review: Review, action: ReviewAction }
     Review { status: String, risk_level: Option<String>, rationale: Option<String> }
     ReviewAction { #[serde(rename = "type")] kind: String, command: Option<String> }
     Resolved { thread_id: String, request_id: Value }
@@ -100,7 +100,7 @@ shapes! {
     }
 }
 
-impl About {
+impl TargetIds {
     /// Whom parameters are about. Whatever they are, they may be about nobody.
     pub(super) fn of(params: &str) -> Self {
         serde_json::from_str(params).unwrap_or_default()

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::pictures::picture;
 use super::terminals::{Background, Key};
-use super::turn::Spending;
+use super::turn::UsageMeter;
 use super::unlisted::Unlisted;
 use super::wire::Change;
 use crate::event::{Event, PlanUpdated, Retracted, Thinking, ToolResult};
 use crate::id::{BlockId, SubagentId, ToolUseId};
-use crate::runtime::{Output, Report, StreamedText, Voice};
+use crate::runtime::{Output, Report, StreamedText, TextKind};
 
 /// How many ended items are remembered, so that what still comes of them is not taken for something new.
 const MAX_SETTLED: usize = 1_024;
@@ -21,14 +21,14 @@ const MAX_SETTLED: usize = 1_024;
 const UNIQUE: usize = 20;
 
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct ThreadWork {
     /// Nothing for the conversation's own thread.
     pub(super) owner: Option<SubagentId>,
     /// Items of different threads may have the same ids; in the log they may not.
     prefix: String,
     pub(super) turn: Option<String>,
     pub(super) text: StreamedText,
-    blocks: BTreeMap<String, (BlockId, Voice)>,
+    blocks: BTreeMap<String, (BlockId, TextKind)>,
     pub(super) tools: BTreeMap<String, Tool>,
     /// Items of this turn that have ended. What is said of them again is said twice.
     finished: BTreeSet<String>,
@@ -49,7 +49,7 @@ pub(super) struct Work {
     pub(super) review: Option<String>,
     /// The last plan, which is often said again.
     pub(super) plan: Option<PlanUpdated>,
-    pub(super) spending: Spending,
+    pub(super) usage_meter: UsageMeter,
     pub(super) compacting: Option<Compacting>,
     /// A person asked for this turn's compaction.
     pub(super) compaction_wanted: bool,
@@ -68,7 +68,7 @@ pub(super) struct Tool {
     /// A person was asked about it and has not allowed it.
     pub(super) held: bool,
     /// While it was held, another call was rejected: if both are of one script, it is never run.
-    pub(super) doomed: bool,
+    pub(super) may_never_run: bool,
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub(super) enum ToolKind {
     Other,
 }
 
-impl Work {
+impl ThreadWork {
     /// The work of a sub-agent's thread.
     pub(super) fn of_subagent(thread_id: &str) -> Self {
         let short = thread_id.rsplit('-').next().unwrap_or(thread_id);
@@ -123,9 +123,9 @@ impl Work {
         let turn_id = self.turn.clone().unwrap_or_default();
         if status == "completed" {
             // What was streamed and never finished is not part of the conversation.
-            self.take_back("Codex dropped this message", Some(Voice::Text), out);
+            self.retract_open("Codex dropped this message", Some(TextKind::Text), out);
         }
-        self.touch(out);
+        self.close_waiting_block(out);
         for (item_id, tool) in std::mem::take(&mut self.tools) {
             let key = (turn_id.clone(), item_id.clone());
             if tool.held {
@@ -165,12 +165,12 @@ impl Work {
     }
 
     /// An item begins. The model may use a name again.
-    pub(super) fn begins(&mut self, item_id: &str) {
+    pub(super) fn item_started(&mut self, item_id: &str) {
         self.finished.remove(item_id);
     }
 
     /// An item ends; false if it has already.
-    pub(super) fn ends(&mut self, item_id: &str) -> bool {
+    pub(super) fn item_ended(&mut self, item_id: &str) -> bool {
         item_id.is_empty() || self.finished.insert(item_id.to_owned())
     }
 
@@ -222,36 +222,36 @@ impl Work {
     /// Remembers a tool call under a name of its own.
     pub(super) fn open_tool(&mut self, item_id: &str, kind: ToolKind) -> ToolUseId {
         let id = ToolUseId::trusted(self.fresh_name(item_id));
-        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false, doomed: false });
+        self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false, may_never_run: false });
         id
     }
 
     // ---- text ----
 
-    /// Something begins, so nobody needs to be told any more that the agent lives.
-    pub(super) fn touch(&mut self, out: &mut Output) {
+    /// Something begins, so the empty thought that showed life is closed.
+    pub(super) fn close_waiting_block(&mut self, out: &mut Output) {
         if let Some(block_id) = self.waiting.take() {
             self.say(Thinking { block_id, done: Some(true), ..Thinking::default() }, out);
         }
     }
 
     /// The block of an item. The first thought takes the place of the empty one.
-    pub(super) fn block(&mut self, item_id: &str, voice: Voice, out: &mut Output) -> BlockId {
+    pub(super) fn block(&mut self, item_id: &str, kind: TextKind, out: &mut Output) -> BlockId {
         if let Some((block_id, _)) = self.blocks.get(item_id) {
             return block_id.clone();
         }
-        let waiting = if voice == Voice::Thinking { self.waiting.take() } else { None };
+        let waiting = if kind == TextKind::Thinking { self.waiting.take() } else { None };
         let block_id = waiting.unwrap_or_else(|| {
-            self.touch(out);
+            self.close_waiting_block(out);
             BlockId::trusted(self.fresh_name(item_id))
         });
-        self.blocks.insert(item_id.to_owned(), (block_id.clone(), voice));
+        self.blocks.insert(item_id.to_owned(), (block_id.clone(), kind));
         block_id
     }
 
-    pub(super) fn piece(&mut self, item_id: &str, voice: Voice, text: String, out: &mut Output) {
-        let block_id = self.block(item_id, voice, out);
-        let event = self.text.piece(voice, &block_id, text);
+    pub(super) fn piece(&mut self, item_id: &str, kind: TextKind, text: String, out: &mut Output) {
+        let block_id = self.block(item_id, kind, out);
+        let event = self.text.piece(kind, &block_id, text);
         self.say(event, out);
     }
 
@@ -270,13 +270,13 @@ impl Work {
     }
 
     /// The whole text of an item: what is missing of it is said, and the block is closed.
-    pub(super) fn whole(&mut self, item_id: &str, voice: Voice, whole: &str, out: &mut Output) {
+    pub(super) fn whole(&mut self, item_id: &str, kind: TextKind, whole: &str, out: &mut Output) {
         if whole.is_empty() && !self.is_open(item_id) {
             return;
         }
-        let block_id = self.block(item_id, voice, out);
+        let block_id = self.block(item_id, kind, out);
         self.blocks.remove(item_id);
-        for event in self.text.finish_as(voice, &block_id, whole) {
+        for event in self.text.finish_as(kind, &block_id, whole) {
             if let Some(name) = name_of(&event) {
                 self.used.insert(name);
             }
@@ -284,17 +284,17 @@ impl Work {
         }
     }
 
-    /// Takes back what is open, of one voice or of both.
-    pub(super) fn take_back(&mut self, reason: &str, only: Option<Voice>, out: &mut Output) {
+    /// Retracts the open blocks, of one kind or of both.
+    pub(super) fn retract_open(&mut self, reason: &str, only: Option<TextKind>, out: &mut Output) {
         let open = std::mem::take(&mut self.blocks);
-        for (item_id, (block_id, voice)) in open {
-            if only.is_some_and(|only| only != voice) {
-                self.blocks.insert(item_id, (block_id, voice));
+        for (item_id, (block_id, kind)) in open {
+            if only.is_some_and(|only| only != kind) {
+                self.blocks.insert(item_id, (block_id, kind));
                 continue;
             }
             // A thought that was opened without a word is open all the same.
             let event = self.text.retract(&block_id, reason);
-            let opened = voice == Voice::Thinking;
+            let opened = kind == TextKind::Thinking;
             let empty = opened.then(|| Retracted { block_id, reason: Some(reason.to_owned()) }.into());
             if let Some(event) = event.or(empty) {
                 self.say(event, out);

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0 between two peers, one message per line. Pure: lines in, lines out, deadlines as values. What the methods mean is for whoever
-//! owns the peer; there is no transport, no clock and no retry here, and batches are not spoken.
+//! JSON-RPC 2.0 between two peers, one message per line. Pure: lines in, lines out, deadlines as values. The owner of the peer knows what the methods
+//! mean. There is no transport, no clock and no retry here, and batches are not supported.
 
 mod message;
 mod peer;
@@ -7,4 +7,4 @@ mod peer;
 mod tests;
 
 pub use self::message::{Error, Id, Incoming, read};
-pub use self::peer::{Flavor, Heard, Peer};
+pub use self::peer::{Flavor, Peer, Received};

@@ -1,4 +1,4 @@
-//! What one side remembers: the calls it waits for and the calls it owes an answer to.
+//! The state of one side: the calls that wait for an answer, and the requests that it has to answer.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,8 @@ use super::message::{Error, Id, Incoming, read};
 use crate::runtime::Line;
 use crate::time::Timestamp;
 
-/// How much an other side may ask before it gets answers. A peer that asks without end must not fill the memory.
-const MAX_OWED: usize = 4_096;
+/// How many requests of the other side may be unanswered. A peer that asks without end must not fill the memory.
+const MAX_UNANSWERED: usize = 4_096;
 
 /// Whether what we send carries `"jsonrpc": "2.0"`. What we read may carry it or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Peer<C> {
     flavor: Flavor,
     next_id: i64,
     waiting: BTreeMap<i64, Waiting<C>>,
-    owed: BTreeSet<Id>,
-    gone: Option<String>,
+    unanswered: BTreeSet<Id>,
+    close_reason: Option<String>,
 }
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct Waiting<C> {
 
 /// What a line turned out to be.
 #[derive(Debug)]
-pub enum Heard<'a, C> {
+pub enum Received<'a, C> {
     /// A call of ours has ended.
     Response {
         call: C,
@@ -61,10 +61,10 @@ pub enum Heard<'a, C> {
 
 impl<C> Peer<C> {
     pub fn new(flavor: Flavor) -> Self {
-        Self { flavor, next_id: 1, waiting: BTreeMap::new(), owed: BTreeSet::new(), gone: None }
+        Self { flavor, next_id: 1, waiting: BTreeMap::new(), unanswered: BTreeSet::new(), close_reason: None }
     }
 
-    /// A line that calls a method, and the id to cancel it by. The call ends in [`hear`](Self::hear), [`expire`](Self::expire) or
+    /// A line that calls a method, and the id to cancel it by. The call ends in [`peer.receive`](Self::peer.receive), [`expire`](Self::expire) or
     /// [`close`](Self::close); once.
     pub fn request(&mut self, method: &str, params: Value, call: C, deadline: Option<Timestamp>) -> (i64, Value) {
         let id = self.next_id;
@@ -85,17 +85,17 @@ impl<C> Peer<C> {
             Ok(result) => ("result", result),
             Err(error) => ("error", json!(error)),
         };
-        self.owed.remove(id).then(|| self.line([("id", json!(id)), result]))
+        self.unanswered.remove(id).then(|| self.line([("id", json!(id)), result]))
     }
 
     /// Whether the other side waits for an answer to this.
-    pub fn owes(&self, id: &Id) -> bool {
-        self.owed.contains(id)
+    pub fn awaits_response(&self, id: &Id) -> bool {
+        self.unanswered.contains(id)
     }
 
     /// The other side no longer wants an answer.
     pub fn withdraw(&mut self, id: &Id) -> bool {
-        self.owed.remove(id)
+        self.unanswered.remove(id)
     }
 
     /// Stops waiting. An answer that still comes is nothing.
@@ -103,16 +103,16 @@ impl<C> Peer<C> {
         self.waiting.remove(&id).map(|waiting| waiting.call)
     }
 
-    pub fn hear<'a>(&mut self, line: Line<'a>) -> Heard<'a, C> {
+    pub fn receive<'a>(&mut self, line: Line<'a>) -> Received<'a, C> {
         match read(line) {
-            Ok(None) => Heard::Nothing,
-            Ok(Some(Incoming::Notification { method, params })) => Heard::Notification { method, params },
+            Ok(None) => Received::Nothing,
+            Ok(Some(Incoming::Notification { method, params })) => Received::Notification { method, params },
             Ok(Some(Incoming::Request { id, method, params })) => {
-                if self.owed.len() >= MAX_OWED {
-                    return Heard::Unreadable(format!("more than {MAX_OWED} requests wait for an answer"));
+                if self.unanswered.len() >= MAX_UNANSWERED {
+                    return Received::Unreadable(format!("more than {MAX_UNANSWERED} requests wait for an answer"));
                 }
-                self.owed.insert(id.clone());
-                Heard::Request { id, method, params }
+                self.unanswered.insert(id.clone());
+                Received::Request { id, method, params }
             }
             Ok(Some(Incoming::Response { id, result })) => {
                 let number = match id {
@@ -122,11 +122,11 @@ impl<C> Peer<C> {
                     None => None,
                 };
                 match number.and_then(|number| self.waiting.remove(&number)) {
-                    Some(waiting) => Heard::Response { call: waiting.call, result },
-                    None => Heard::Nothing,
+                    Some(waiting) => Received::Response { call: waiting.call, result },
+                    None => Received::Nothing,
                 }
             }
-            Err(error) => Heard::Unreadable(error),
+            Err(error) => Received::Unreadable(error),
         }
     }
 
@@ -145,15 +145,15 @@ impl<C> Peer<C> {
 
     /// The other side is gone: everything that waits ends with an error, and nothing is owed any more.
     pub fn close(&mut self, reason: &str) -> Vec<(C, Error)> {
-        self.owed.clear();
-        self.gone = Some(reason.to_owned());
+        self.unanswered.clear();
+        self.close_reason = Some(reason.to_owned());
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_values().map(|waiting| (waiting.call, Error::new(Error::GONE, reason))).collect()
     }
 
     /// Why nothing will come any more, once [`close`](Self::close) was called.
-    pub fn gone(&self) -> Option<&str> {
-        self.gone.as_deref()
+    pub fn close_reason(&self) -> Option<&str> {
+        self.close_reason.as_deref()
     }
 
     pub fn waiting(&self) -> impl Iterator<Item = &C> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Error, Flavor, Heard, Id, Peer};
+use super::{Error, Flavor, Id, Peer, Received};
 use crate::runtime::Line;
 use crate::time::Timestamp;
 
@@ -20,10 +20,10 @@ fn a_call_ends_once() {
     assert_eq!(line, json!({ "method": "go", "id": 1, "params": { "far": true } }));
     let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"there":1}}"#;
     assert!(matches!(
-        peer.hear(Line::Text(answer)),
-        Heard::Response { call: "the call", result: Ok(r#"{"there":1}"#) }
+        peer.receive(Line::Text(answer)),
+        Received::Response { call: "the call", result: Ok(r#"{"there":1}"#) }
     ));
-    assert!(matches!(peer.hear(Line::Text(answer)), Heard::Nothing));
+    assert!(matches!(peer.receive(Line::Text(answer)), Received::Nothing));
 }
 
 #[test]
@@ -31,10 +31,10 @@ fn errors_keep_their_words() {
     let mut peer = peer();
     peer.request("go", Value::Null, "the call", None);
     let line = Line::Text(br#"{"error":{"code":-32600,"message":"no","data":{"why":1}},"id":1}"#);
-    let Heard::Response { result: Err(error), .. } = peer.hear(line) else { panic!() };
+    let Received::Response { result: Err(error), .. } = peer.receive(line) else { panic!() };
     assert_eq!(error, Error { code: -32_600, message: "no".into(), data: Some(json!({ "why": 1 })) });
     peer.request("go", Value::Null, "the call", None);
-    let Heard::Response { result: Err(error), .. } = peer.hear(Line::Text(br#"{"error":"odd","id":2}"#)) else {
+    let Received::Response { result: Err(error), .. } = peer.receive(Line::Text(br#"{"error":"odd","id":2}"#)) else {
         panic!()
     };
     assert_eq!(error.message, "an error that cannot be read: \"odd\"");
@@ -44,24 +44,24 @@ fn errors_keep_their_words() {
 fn both_sides_count_for_themselves() {
     let mut peer = peer();
     peer.request("ours", Value::Null, "ours", None);
-    let heard = peer.hear(Line::Text(br#"{"method":"theirs","id":1,"params":[1]}"#));
-    assert!(matches!(heard, Heard::Request { id: Id::Number(1), params: "[1]", .. }));
-    assert!(matches!(peer.hear(Line::Text(br#"{"method":"said"}"#)), Heard::Notification { params: "null", .. }));
+    let heard = peer.receive(Line::Text(br#"{"method":"theirs","id":1,"params":[1]}"#));
+    assert!(matches!(heard, Received::Request { id: Id::Number(1), params: "[1]", .. }));
+    assert!(matches!(peer.receive(Line::Text(br#"{"method":"said"}"#)), Received::Notification { params: "null", .. }));
     assert_eq!(peer.respond(&Id::Number(1), Ok(json!("done"))), Some(json!({ "id": 1, "result": "done" })));
     assert_eq!(peer.respond(&Id::Number(1), Ok(json!("again"))), None, "answered once");
-    assert!(matches!(peer.hear(Line::Text(br#"{"id":1,"result":null}"#)), Heard::Response { call: "ours", .. }));
+    assert!(matches!(peer.receive(Line::Text(br#"{"id":1,"result":null}"#)), Received::Response { call: "ours", .. }));
 }
 
 #[test]
 fn ids_may_be_text() {
     let mut peer = peer();
-    let heard = peer.hear(Line::Text(br#"{"method":"m","id":"a-1"}"#));
-    assert!(matches!(heard, Heard::Request { id: Id::Text(_), .. }));
+    let heard = peer.receive(Line::Text(br#"{"method":"m","id":"a-1"}"#));
+    assert!(matches!(heard, Received::Request { id: Id::Text(_), .. }));
     let refusal = Err(Error::method_not_found("m"));
     let answer = peer.respond(&Id::Text("a-1".into()), refusal).unwrap();
     assert_eq!(answer, json!({ "id": "a-1", "error": { "code": -32601, "message": "there is no method m" } }));
     peer.request("go", Value::Null, "the call", None);
-    assert!(matches!(peer.hear(Line::Text(br#"{"id":"1","result":1}"#)), Heard::Response { .. }));
+    assert!(matches!(peer.receive(Line::Text(br#"{"id":"1","result":1}"#)), Received::Response { .. }));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn calls_have_time_limits_and_can_be_cancelled() {
     assert_eq!(peer.expire(at(4)), []);
     let ended = peer.expire(at(5));
     assert_eq!(ended.iter().map(|(call, error)| (*call, error.code)).collect::<Vec<_>>(), [("slow", Error::TIMED_OUT)]);
-    assert!(matches!(peer.hear(Line::Text(br#"{"id":1,"result":1}"#)), Heard::Nothing), "too late");
+    assert!(matches!(peer.receive(Line::Text(br#"{"id":1,"result":1}"#)), Received::Nothing), "too late");
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn the_end_of_the_other_side_ends_every_call() {
     let mut peer = peer();
     peer.request("one", Value::Null, "one", None);
     peer.request("two", Value::Null, "two", Some(at(9)));
-    peer.hear(Line::Text(br#"{"method":"m","id":7}"#));
+    peer.receive(Line::Text(br#"{"method":"m","id":7}"#));
     let ended: Vec<_> = peer.close("it crashed").into_iter().map(|(call, error)| (call, error.message)).collect();
     assert_eq!(ended, [("one", "it crashed".to_owned()), ("two", "it crashed".to_owned())]);
-    assert!(!peer.owes(&Id::Number(7)));
-    assert_eq!((peer.close("again"), peer.gone()), (vec![], Some("again")));
+    assert!(!peer.awaits_response(&Id::Number(7)));
+    assert_eq!((peer.close("again"), peer.close_reason()), (vec![], Some("again")));
 }
 
 #[test]
@@ -102,13 +102,13 @@ fn what_cannot_be_read_says_why() {
         (r#"{"id":1.5,"method":"m"}"#, "not an id"),
         (r#"{"method":7}"#, "invalid type"),
     ] {
-        let Heard::Unreadable(error) = peer().hear(Line::Text(line.as_bytes())) else { panic!("{line}") };
+        let Received::Unreadable(error) = peer().receive(Line::Text(line.as_bytes())) else { panic!("{line}") };
         assert!(error.contains(reason), "{line}: {error}");
     }
-    assert!(matches!(peer().hear(Line::Text(b" \r")), Heard::Nothing));
-    assert!(matches!(peer().hear(Line::Text(b"\xff\xfe")), Heard::Unreadable(_)));
+    assert!(matches!(peer().receive(Line::Text(b" \r")), Received::Nothing));
+    assert!(matches!(peer().receive(Line::Text(b"\xff\xfe")), Received::Unreadable(_)));
     let long = Line::TooLong { size: 99, sha256: "", head: b"{" };
-    assert!(matches!(peer().hear(long), Heard::Unreadable(error) if error.contains("99 bytes")));
+    assert!(matches!(peer().receive(long), Received::Unreadable(error) if error.contains("99 bytes")));
 }
 
 #[test]
@@ -134,10 +134,10 @@ proptest! {
         }
         let mut ended = Vec::new();
         for line in &lines {
-            match peer.hear(Line::Text(line)) {
-                Heard::Response { call, .. } => ended.push(call),
-                Heard::Request { id, .. } => prop_assert!(peer.respond(&id, Ok(Value::Null)).is_some()),
-                Heard::Notification { .. } | Heard::Nothing | Heard::Unreadable(_) => {}
+            match peer.receive(Line::Text(line)) {
+                Received::Response { call, .. } => ended.push(call),
+                Received::Request { id, .. } => prop_assert!(peer.respond(&id, Ok(Value::Null)).is_some()),
+                Received::Notification { .. } | Received::Nothing | Received::Unreadable(_) => {}
             }
         }
         ended.extend(peer.close("over").into_iter().map(|(call, _)| call));

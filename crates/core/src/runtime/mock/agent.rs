@@ -1,11 +1,11 @@
-//! The agent side: what it does next, given what it heard. It plays scripts; what is in them is in `scripts`.
+//! The agent side: decides what to do next from what the host sent. It plays scripts; the scripts are in `scripts`.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
 use super::scripts;
-use super::wire::{Do, Given, Say};
+use super::wire::{AgentMessage, AskAnswer, HostCommand};
 use crate::event::Outcome;
 use crate::id::BlockId;
 
@@ -14,7 +14,7 @@ const PACE_MS: u64 = 12;
 
 /// What the process around the agent shall do.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextAction {
     /// Write this, which ends with a newline unless it is garbage.
     Write(Vec<u8>),
     /// Let time pass, unless something is heard before.
@@ -23,8 +23,8 @@ pub enum Next {
     },
     /// Do nothing until something is heard.
     Listen,
-    /// Be deaf to everything but SIGKILL from here on.
-    GoDeaf,
+    /// Ignore everything but SIGKILL from here on.
+    IgnoreSignals,
     /// Leave a process behind that is in a session of its own.
     LeaveChild,
     Exit {
@@ -33,11 +33,11 @@ pub enum Next {
 }
 
 /// How a script goes on, given an answer.
-type Continuation = Box<dyn FnOnce(&Given) -> Vec<Step> + Send>;
+type Continuation = Box<dyn FnOnce(&AskAnswer) -> Vec<Step> + Send>;
 
 /// One thing in a script.
 pub(super) enum Step {
-    Say(Say),
+    Send(AgentMessage),
     Raw(Vec<u8>),
     Sleep {
         ms: u64,
@@ -46,17 +46,17 @@ pub(super) enum Step {
     Pause,
     /// Ask, and go on according to the answer.
     Ask {
-        say: Say,
+        say: AgentMessage,
         then: Continuation,
     },
     /// The same, while another ask waits. What follows comes when all are answered.
     AlsoAsk {
-        say: Say,
+        say: AgentMessage,
         then: Continuation,
     },
     Stream(Stream),
     Hang,
-    GoDeaf,
+    IgnoreSignals,
     LeaveChild,
     /// For when the turn is over and nobody has begun another.
     Later(Vec<Step>),
@@ -94,17 +94,17 @@ pub struct MockAgent {
     asking: Vec<(String, Continuation)>,
     in_turn: bool,
     hangs: bool,
-    deaf: bool,
+    ignores_input: bool,
     closing: bool,
     /// What the turn's blocks and tools are named after.
     name: String,
     pace_ms: u64,
-    heard: Heard,
+    host_state: HostState,
 }
 
 /// What it was told besides messages.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct HostState {
     /// The shared state, as a client left it.
     pub(super) state: Option<Value>,
     /// The tools that clients run.
@@ -122,33 +122,33 @@ impl std::fmt::Debug for MockAgent {
 
 impl MockAgent {
     /// Takes one line from the host.
-    pub fn hear(&mut self, line: &[u8]) {
+    pub fn receive(&mut self, line: &[u8]) {
         match serde_json::from_slice(line) {
-            Ok(order) if !self.deaf => self.obey(order),
+            Ok(order) if !self.ignores_input => self.handle_command(order),
             Ok(_) | Err(_) => {}
         }
     }
 
     /// The host closed our input: what is being said is finished, nothing new will come.
-    pub fn hang_up(&mut self) {
+    pub fn input_closed(&mut self) {
         self.closing = true;
-        self.hangs &= self.deaf;
+        self.hangs &= self.ignores_input;
     }
 
-    pub fn next_move(&mut self) -> Next {
+    pub fn next_action(&mut self) -> NextAction {
         let asks_more = matches!(self.steps.front(), Some(Step::AlsoAsk { .. }));
         if self.hangs || (!self.asking.is_empty() && !asks_more) {
-            return Next::Listen;
+            return NextAction::Listen;
         }
         let step = self.steps.pop_front().or_else(|| if self.in_turn { None } else { self.later.pop_front() });
         match step {
             None if self.in_turn => self.end_turn(Outcome::Completed),
-            None if self.closing => Next::Exit { code: 0 },
-            None => Next::Listen,
-            Some(Step::Say(say)) => {
+            None if self.closing => NextAction::Exit { code: 0 },
+            None => NextAction::Listen,
+            Some(Step::Send(say)) => {
                 match &say {
-                    Say::TurnEnd { .. } => self.in_turn = false,
-                    Say::TurnStart {} => {
+                    AgentMessage::TurnEnd { .. } => self.in_turn = false,
+                    AgentMessage::TurnStart {} => {
                         self.in_turn = true;
                         self.steps.extend(self.later.drain(..));
                     }
@@ -158,13 +158,13 @@ impl MockAgent {
             }
             Some(Step::Later(steps)) => {
                 self.later.extend(steps);
-                self.next_move()
+                self.next_action()
             }
-            Some(Step::Raw(bytes)) => Next::Write(bytes),
-            Some(Step::Sleep { ms }) => Next::Sleep { ms },
-            Some(Step::Pause) => Next::Sleep { ms: self.pace_ms },
+            Some(Step::Raw(bytes)) => NextAction::Write(bytes),
+            Some(Step::Sleep { ms }) => NextAction::Sleep { ms },
+            Some(Step::Pause) => NextAction::Sleep { ms: self.pace_ms },
             Some(Step::Ask { say, then } | Step::AlsoAsk { say, then }) => {
-                if let Say::Ask { key, .. } = &say {
+                if let AgentMessage::Ask { key, .. } | AgentMessage::Propose { key, .. } = &say {
                     self.asking.push((key.clone(), then));
                 }
                 write(&say)
@@ -172,89 +172,89 @@ impl MockAgent {
             Some(Step::Stream(stream)) => self.stream(stream),
             Some(Step::Hang) => {
                 self.hangs = true;
-                Next::Listen
+                NextAction::Listen
             }
-            Some(Step::GoDeaf) => {
-                (self.hangs, self.deaf) = (true, true);
-                Next::GoDeaf
+            Some(Step::IgnoreSignals) => {
+                (self.hangs, self.ignores_input) = (true, true);
+                NextAction::IgnoreSignals
             }
-            Some(Step::LeaveChild) => Next::LeaveChild,
-            Some(Step::Exit { code }) => Next::Exit { code },
+            Some(Step::LeaveChild) => NextAction::LeaveChild,
+            Some(Step::Exit { code }) => NextAction::Exit { code },
         }
     }
 
-    fn obey(&mut self, order: Do) {
+    fn handle_command(&mut self, order: HostCommand) {
         match order {
-            Do::Open { session, resume, fork, pace_ms, greet, tools } => {
-                self.heard.tools = tools;
+            HostCommand::Open { session, resume, fork, pace_ms, greet, tools } => {
+                self.host_state.tools = tools;
                 self.pace_ms = pace_ms.unwrap_or(PACE_MS);
                 if greet == Some(true) && resume.is_none() && fork.is_none() {
                     self.later.extend(scripts::welcome());
                 }
-                self.steps.push_back(Step::Say(ready(&session, resume, fork)));
+                self.steps.push_back(Step::Send(ready(&session, resume, fork)));
             }
-            Do::Prompt { turn, text } => {
+            HostCommand::Prompt { turn, text } => {
                 self.in_turn = true;
                 // The end of the turn's id is random, so what is named after it is unique in the session.
                 self.name = turn.as_str().chars().rev().take(8).collect::<String>().chars().rev().collect();
-                self.steps.extend(scripts::play(&text, &self.name, &self.heard));
+                self.steps.extend(scripts::play(&text, &self.name, &self.host_state));
             }
-            Do::Steer { message, text } => {
+            HostCommand::Steer { message, text } => {
                 let mut steps = scripts::words(&format!("{}-{message}", self.name), &format!("Understood: {text}"));
-                steps.insert(0, Step::Say(Say::Steered { message }));
+                steps.insert(0, Step::Send(AgentMessage::Steered { message }));
                 // It is heard at once, before what is still to be said, and it ends a wait, also one that has not begun.
                 self.steps.retain(|step| !matches!(step, Step::Hang));
                 steps.into_iter().rev().for_each(|step| self.steps.push_front(step));
                 self.hangs = false;
             }
-            Do::Interrupt {} => {
+            HostCommand::Interrupt {} => {
                 self.steps.clear();
                 self.asking.clear();
                 self.hangs = false;
                 if std::mem::take(&mut self.in_turn) {
-                    self.steps.push_back(Step::Say(Say::TurnEnd {
+                    self.steps.push_back(Step::Send(AgentMessage::TurnEnd {
                         outcome: Outcome::Stopped,
                         reason: None,
                         error: None,
                     }));
                 }
             }
-            Do::Answer { key, answer } => {
+            HostCommand::Answer { key, answer } | HostCommand::Verdict { key, verdict: answer } => {
                 if let Some(at) = self.asking.iter().position(|(asked, _)| *asked == key) {
                     let (_, then) = self.asking.swap_remove(at);
                     then(&answer).into_iter().rev().for_each(|step| self.steps.push_front(step));
                 }
             }
-            Do::SetModel { .. } | Do::SetMode { .. } => {}
-            Do::Compact {} => {
+            HostCommand::SetModel { .. } | HostCommand::SetMode { .. } => {}
+            HostCommand::Compact {} => {
                 self.in_turn = true;
                 self.steps.extend(scripts::compaction());
             }
-            Do::Configure { tools, pace_ms } => {
-                self.heard.tools = tools.unwrap_or(std::mem::take(&mut self.heard.tools));
+            HostCommand::Configure { tools, pace_ms } => {
+                self.host_state.tools = tools.unwrap_or(std::mem::take(&mut self.host_state.tools));
                 self.pace_ms = pace_ms.unwrap_or(self.pace_ms);
             }
-            Do::State { state } => self.heard.state = Some(state),
-            Do::Callback { component, action, payload } => {
+            HostCommand::State { state } => self.host_state.state = Some(state),
+            HostCommand::Callback { component, action, payload } => {
                 // It is shown at once, before what is still to be said.
                 self.steps.push_front(scripts::pressed(component, &action, &payload));
             }
-            Do::StopBackground { id } => {
+            HostCommand::StopBackground { id } => {
                 self.later.clear();
                 if !self.in_turn {
                     self.hangs = false;
                 }
                 self.steps.push_back(scripts::background_stopped(&id));
             }
-            Do::Rollback { .. } => self.steps.push_back(Step::Say(Say::RolledBack {})),
-            Do::Close {} => self.hang_up(),
+            HostCommand::Rollback { .. } => self.steps.push_back(Step::Send(AgentMessage::RolledBack {})),
+            HostCommand::Close {} => self.input_closed(),
         }
     }
 
-    fn stream(&mut self, stream: Stream) -> Next {
+    fn stream(&mut self, stream: Stream) -> NextAction {
         let Stream { block, left, sent, bytes, per_second, text: kind } = stream;
         if left == 0 {
-            return self.next_move();
+            return self.next_action();
         }
         let text = match kind {
             StreamText::Counted => {
@@ -279,12 +279,12 @@ impl MockAgent {
         if let Some(ms) = per_second.and_then(|rate| pause_before(sent + 1, rate)) {
             self.steps.push_front(Step::Sleep { ms });
         }
-        write(&Say::Text { block, text })
+        write(&AgentMessage::Text { block, text })
     }
 
-    fn end_turn(&mut self, outcome: Outcome) -> Next {
+    fn end_turn(&mut self, outcome: Outcome) -> NextAction {
         self.in_turn = false;
-        write(&Say::TurnEnd { outcome, reason: None, error: None })
+        write(&AgentMessage::TurnEnd { outcome, reason: None, error: None })
     }
 }
 
@@ -294,22 +294,22 @@ fn pause_before(n: u64, per_second: u64) -> Option<u64> {
     Some(due(n) - due(n - 1)).filter(|ms| *ms > 0)
 }
 
-fn ready(session: &str, resume: Option<String>, fork: Option<String>) -> Say {
+fn ready(session: &str, resume: Option<String>, fork: Option<String>) -> AgentMessage {
     let conversation = format!("mock-{session}");
     match (resume, fork) {
         (Some(wanted), _) if wanted.starts_with("mock-") => {
-            Say::Ready { conversation: wanted, resumed: true, reason: None }
+            AgentMessage::Ready { conversation: wanted, resumed: true, reason: None }
         }
         (Some(wanted), _) => {
             let reason = Some(format!("there is no conversation {wanted}"));
-            Say::Ready { conversation, resumed: false, reason }
+            AgentMessage::Ready { conversation, resumed: false, reason }
         }
-        (None, fork) => Say::Ready { conversation, resumed: fork.is_some(), reason: None },
+        (None, fork) => AgentMessage::Ready { conversation, resumed: fork.is_some(), reason: None },
     }
 }
 
-fn write(say: &Say) -> Next {
+fn write(say: &AgentMessage) -> NextAction {
     let mut line = serde_json::to_vec(say).unwrap_or_default();
     line.push(b'\n');
-    Next::Write(line)
+    NextAction::Write(line)
 }

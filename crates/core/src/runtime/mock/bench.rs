@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CAPABILITIES, MockAgent, MockProtocol, Next};
+use super::{CAPABILITIES, MockAgent, MockProtocol, NextAction};
 use crate::command::{AfterAnswer, Answer, ClientCommand, Command, Message, When};
 use crate::event::{Envelope, Event, Origin, Outcome, Part, PermissionReply, Question};
 use crate::id::{IdSource, SessionId};
@@ -73,26 +73,28 @@ impl Bench {
             match effect {
                 Effect::Start(opening) => self.protocol.open(&opening, &mut to_agent),
                 Effect::Order(order) => self.protocol.order(&order, &mut to_agent),
-                Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
             }
-            to_agent.bytes.split(|byte| *byte == b'\n').for_each(|line| self.agent.hear(line));
+            to_agent.bytes.split(|byte| *byte == b'\n').for_each(|line| self.agent.receive(line));
         }
     }
 
     /// Lets the agent talk until it has nothing more to say, and answers what it asks.
     pub(crate) fn play(&mut self) {
         loop {
-            match self.agent.next_move() {
-                Next::Write(bytes) => self.hear(&bytes),
-                Next::Sleep { ms } => self.now = self.now.plus_millis(i64::try_from(ms).unwrap()),
-                Next::LeaveChild => {}
-                Next::Exit { code } => {
+            match self.agent.next_action() {
+                NextAction::Write(bytes) => self.receive(&bytes),
+                NextAction::Sleep { ms } => self.now = self.now.plus_millis(i64::try_from(ms).unwrap()),
+                NextAction::LeaveChild => {}
+                NextAction::Exit { code } => {
                     return self.input(Input::Exited { exit_code: Some(code.into()), description: "left".into() });
                 }
-                Next::GoDeaf | Next::Listen => match self.machine.state().summary().asks.first().cloned() {
-                    Some(ask) => self.answer(ask),
-                    None => return,
-                },
+                NextAction::IgnoreSignals | NextAction::Listen => {
+                    match self.machine.state().summary().asks.first().cloned() {
+                        Some(ask) => self.answer(ask),
+                        None => return,
+                    }
+                }
             }
         }
     }
@@ -106,13 +108,15 @@ impl Bench {
                 rule: None,
                 and_then: AfterAnswer::GoOn,
             },
-            AskKind::Question => Answer::Question { answers: Some(ask.questions().iter().map(favourites).collect()) },
+            AskKind::Question => {
+                Answer::Question { answers: Some(ask.questions().iter().map(preferred_answers).collect()) }
+            }
             AskKind::Interrupt => Answer::Interrupt { value: json!("2026-12-24") },
         };
         self.command(Command::Answer { ask_id: ask.ask_id, answer });
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
+    fn receive(&mut self, bytes: &[u8]) {
         let mut said = Output::default();
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         self.protocol.line(Line::Text(line), &mut said);
@@ -139,7 +143,7 @@ impl Bench {
 }
 
 /// What is chosen where it is offered, and the first where it is not: an answer that is refused would leave the ask open for ever.
-fn favourites(question: &Question) -> Vec<String> {
+fn preferred_answers(question: &Question) -> Vec<String> {
     let labels = || question.options.iter().map(|option| option.label.clone());
     let liked: Vec<String> = labels().filter(|label| ["Silk", "Indigo", "Weld"].contains(&label.as_str())).collect();
     if liked.is_empty() { labels().take(1).collect() } else { liked }

@@ -11,7 +11,7 @@ mod scripts;
 mod tests;
 mod wire;
 
-pub use self::agent::{MockAgent, Next};
+pub use self::agent::{MockAgent, NextAction};
 pub use self::protocol::MockProtocol;
 pub use self::recorded::RecordedMock;
 use super::{Capabilities, Setting, Takes};
@@ -29,6 +29,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_model: true,
     set_mode: true,
     permissions: true,
+    gate: true,
     edit_input: true,
     questions: true,
     images: true,

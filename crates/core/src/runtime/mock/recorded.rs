@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::wire::{Do, Given, Say};
+use super::wire::{AgentMessage, AskAnswer, HostCommand};
 use super::{CAPABILITIES, MockProtocol};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{Origin, Part};
 use crate::id::MessageId;
-use crate::replay::{Act, Direction, Entry, Recorded};
+use crate::replay::{Direction, Entry, HostAction, Recorded};
 use crate::runtime::{Beginning, Capabilities, Protocol};
 
 /// The mock in a recording.
@@ -27,10 +27,12 @@ impl Recorded for RecordedMock {
         let opened =
             entries.iter().filter(|entry| entry.direction == Direction::In).find_map(|entry| read(&entry.line));
         let beginning = match opened {
-            Some(Do::Open { resume: Some(provider_session_id), .. }) => {
+            Some(HostCommand::Open { resume: Some(provider_session_id), .. }) => {
                 Beginning::Resume { provider_session_id, wanted: false }
             }
-            Some(Do::Open { fork: Some(provider_session_id), .. }) => Beginning::Fork { provider_session_id, at: None },
+            Some(HostCommand::Open { fork: Some(provider_session_id), .. }) => {
+                Beginning::Fork { provider_session_id, at: None }
+            }
             _ => Beginning::Fresh,
         };
         (Box::new(MockProtocol::default()), beginning)
@@ -38,27 +40,30 @@ impl Recorded for RecordedMock {
 
     fn wrote(&mut self, _line: &Value) {}
 
-    fn host(&mut self, line: &Value) -> Vec<Act> {
+    fn host(&mut self, line: &Value) -> Vec<HostAction> {
         let send = |id: Option<MessageId>, text: String| {
-            Act::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
+            HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
         };
         let act = match read(line) {
-            Some(Do::Prompt { text, .. }) => send(None, text),
-            Some(Do::Steer { message, text }) => send(Some(message), text),
-            Some(Do::Interrupt {}) => Act::Stop,
-            Some(Do::Answer { key, answer }) => Act::Answer { key, answer: given(answer) },
-            Some(Do::SetModel { model }) => Act::Update(Update { model: Some(model), ..Update::default() }),
-            Some(Do::SetMode { mode }) => Act::Update(Update { mode: Some(mode), ..Update::default() }),
-            Some(Do::Compact {}) => Act::Compact,
+            Some(HostCommand::Prompt { text, .. }) => send(None, text),
+            Some(HostCommand::Steer { message, text }) => send(Some(message), text),
+            Some(HostCommand::Interrupt {}) => HostAction::Stop,
+            Some(HostCommand::Answer { key, answer }) => HostAction::Answer { key, answer: given(answer) },
+            Some(HostCommand::SetModel { model }) => {
+                HostAction::Update(Update { model: Some(model), ..Update::default() })
+            }
+            Some(HostCommand::SetMode { mode }) => HostAction::Update(Update { mode: Some(mode), ..Update::default() }),
+            Some(HostCommand::Compact {}) => HostAction::Compact,
             // A replay takes nothing back, has no other clients, and ends by itself.
             Some(
-                Do::Open { .. }
-                | Do::Rollback { .. }
-                | Do::Configure { .. }
-                | Do::State { .. }
-                | Do::Callback { .. }
-                | Do::Close {}
-                | Do::StopBackground { .. },
+                HostCommand::Open { .. }
+                | HostCommand::Rollback { .. }
+                | HostCommand::Configure { .. }
+                | HostCommand::State { .. }
+                | HostCommand::Callback { .. }
+                | HostCommand::Verdict { .. }
+                | HostCommand::Close {}
+                | HostCommand::StopBackground { .. },
             )
             | None => return Vec::new(),
         };
@@ -67,22 +72,26 @@ impl Recorded for RecordedMock {
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {
         // The answer to a command that the replay did not have.
-        let answers_rollback = matches!(serde_json::from_value(line.clone()), Ok(Say::RolledBack {}));
+        let answers_rollback = matches!(serde_json::from_value(line.clone()), Ok(AgentMessage::RolledBack {}));
         if answers_rollback { Vec::new() } else { vec![line.clone()] }
     }
 }
 
-fn read(line: &Value) -> Option<Do> {
+fn read(line: &Value) -> Option<HostCommand> {
     serde_json::from_value(line.clone()).ok()
 }
 
-fn given(answer: Given) -> Answer {
+fn given(answer: AskAnswer) -> Answer {
     match answer {
-        Given::Permission { reply, updated_input, message } => {
+        AskAnswer::Permission { reply, updated_input, message } => {
             Answer::Permission { reply, updated_input, message, rule: None, and_then: AfterAnswer::GoOn }
         }
-        Given::Question { answers } => Answer::Question { answers },
-        Given::Interrupt { value } => Answer::Interrupt { value },
-        Given::ToolFailed { output } => Answer::ToolFailed { output },
+        AskAnswer::Question { answers } => Answer::Question { answers },
+        AskAnswer::Interrupt { value } => Answer::Interrupt { value },
+        AskAnswer::ToolFailed { output } => Answer::ToolFailed { output },
+        // A verdict is no answer of a person's.
+        AskAnswer::Allowed {} | AskAnswer::Denied { .. } | AskAnswer::MustAsk { .. } => {
+            Answer::Question { answers: None }
+        }
     }
 }

@@ -90,6 +90,8 @@ fn the_demo_shows_almost_every_type() {
             &"mode_changed",
             &"model_changed",
             &"steer",
+            // It needs rules.
+            &"tool_decided",
             &"subagent_updated",
             &"component_remove",
             &"component_callback",

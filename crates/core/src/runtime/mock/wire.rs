@@ -11,7 +11,7 @@ use crate::id::{BlockId, MessageId, SubagentId, TurnId};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(super) enum Do {
+pub(super) enum HostCommand {
     Open {
         session: String,
         resume: Option<String>,
@@ -33,7 +33,12 @@ pub(super) enum Do {
     Interrupt {},
     Answer {
         key: String,
-        answer: Given,
+        answer: AskAnswer,
+    },
+    /// What the rules say about a call that it wants to make.
+    Verdict {
+        key: String,
+        verdict: AskAnswer,
     },
     SetModel {
         model: String,
@@ -65,22 +70,40 @@ pub(super) enum Do {
     Close {},
 }
 
-/// A person's answer.
+/// A person's answer, or a rule's.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Given {
-    Permission { reply: PermissionReply, updated_input: Option<Value>, message: Option<String> },
-    Question { answers: Option<Vec<Vec<String>>> },
-    Interrupt { value: Value },
-    ToolFailed { output: Value },
+pub(super) enum AskAnswer {
+    Permission {
+        reply: PermissionReply,
+        updated_input: Option<Value>,
+        message: Option<String>,
+    },
+    Question {
+        answers: Option<Vec<Vec<String>>>,
+    },
+    Interrupt {
+        value: Value,
+    },
+    ToolFailed {
+        output: Value,
+    },
+    Allowed {},
+    Denied {
+        reason: String,
+    },
+    /// A person shall be asked.
+    MustAsk {
+        reason: String,
+    },
 }
 
 /// What the agent says.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
-pub(super) enum Say {
+pub(super) enum AgentMessage {
     Ready {
         conversation: String,
         resumed: bool,
@@ -105,7 +128,14 @@ pub(super) enum Say {
     Ask {
         key: String,
         by: Option<SubagentId>,
-        request: Wanted,
+        request: AskPayload,
+    },
+    /// A call that it makes only after a verdict.
+    Propose {
+        key: String,
+        by: Option<SubagentId>,
+        tool: String,
+        input: Value,
     },
     Steered {
         message: MessageId,
@@ -125,7 +155,7 @@ pub(super) enum Say {
 /// What the agent wants of a person.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Wanted {
+pub(super) enum AskPayload {
     Permission(PermissionRequest),
     Question(QuestionRequest),
     Interrupt(Interrupt),

@@ -49,7 +49,7 @@ impl Bench {
             match effect {
                 Effect::Order(order) => self.orders.push(order),
                 Effect::Reply { outcome: said, .. } => outcome = Some(said),
-                Effect::Start(_) | Effect::Terminate | Effect::Kill => {}
+                Effect::Start(_) | Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill => {}
             }
         }
         assert_eq!(laws::check(&self.log, Ending::Live), []);

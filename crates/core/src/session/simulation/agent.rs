@@ -1,31 +1,32 @@
-//! An agent without manners: it says what fits, what does not fit, the same thing twice, and nothing at all.
+//! A badly behaved agent: it sends what fits, what does not fit, the same thing twice, and nothing at all.
 
 use serde_json::json;
 
 use super::Dice;
 use crate::event::{
     BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, ComponentRemove, ComponentUpdate, Delta,
-    EndReason, Event, Failure, Interrupt, Origin, Outcome, PermissionRequest, Question, QuestionRequest, Retracted,
-    StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
+    EndReason, Event, Failure, Interrupt, Judged, Origin, Outcome, PermissionRequest, Question, QuestionRequest,
+    Retracted, StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
     WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
-use crate::runtime::{AskRequest, Order, Ready, Report, StartFailure};
+use crate::policy::{Effect as Ruling, Judgement, digest};
+use crate::runtime::{AskRequest, Order, ProposedCall, Ready, Report, StartFailure};
 use crate::session::{Effect, Input};
 
-/// How willing this one is to end when told.
+/// What it takes to stop this agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Temper {
+enum StopBehavior {
     Obedient,
-    /// Ends only by a signal.
-    Deaf,
-    /// Ends only by force.
-    Stubborn,
+    /// Exits only on SIGTERM.
+    NeedsTerminate,
+    /// Exits only on SIGKILL.
+    NeedsKill,
 }
 
 #[derive(Debug)]
 pub(super) struct FakeAgent {
-    temper: Temper,
+    stop_behavior: StopBehavior,
     started: bool,
     ready: bool,
     in_turn: bool,
@@ -40,7 +41,12 @@ pub(super) struct FakeAgent {
 impl FakeAgent {
     pub(super) fn new(dice: &mut Dice) -> Self {
         Self {
-            temper: dice.pick([Temper::Obedient, Temper::Obedient, Temper::Deaf, Temper::Stubborn]),
+            stop_behavior: dice.pick([
+                StopBehavior::Obedient,
+                StopBehavior::Obedient,
+                StopBehavior::NeedsTerminate,
+                StopBehavior::NeedsKill,
+            ]),
             started: false,
             ready: false,
             in_turn: false,
@@ -56,22 +62,23 @@ impl FakeAgent {
     pub(super) fn receive(&mut self, effect: Effect, dice: &mut Dice) {
         match effect {
             Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
-            Effect::Terminate => self.ending |= self.temper != Temper::Stubborn,
+            Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
-            Effect::Reply { .. } => {}
+            Effect::Reply { .. } | Effect::StoreRule { .. } => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => self.in_turn = true,
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
                 Order::Steer { message, .. } => self.steers.push(message.message_id),
-                Order::Interrupt => self.in_turn &= self.temper != Temper::Obedient,
+                Order::Interrupt => self.in_turn &= self.stop_behavior != StopBehavior::Obedient,
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
                 Order::Rollback(_) => self.rollback = true,
-                Order::Close => self.ending |= self.temper == Temper::Obedient,
+                Order::Close => self.ending |= self.stop_behavior == StopBehavior::Obedient,
                 Order::SetModel { .. }
                 | Order::SetMode { .. }
                 | Order::StopBackground { .. }
                 | Order::Configure { .. }
                 | Order::State { .. }
+                | Order::Verdict { .. }
                 | Order::Callback(_) => {}
             },
         }
@@ -98,7 +105,9 @@ impl FakeAgent {
             };
             return self.ready.then_some(Input::Report(Report::Ready(Box::new(ready))));
         }
-        self.report(dice).map(Input::Report)
+        let report = self.report(dice)?;
+        // Whatever is said about a call may be judged; what is about none is taken as it is.
+        Some(if dice.one_in(2) { Input::Judged { report, judgement: judgement(dice) } } else { Input::Report(report) })
     }
 
     fn report(&mut self, dice: &mut Dice) -> Option<Report> {
@@ -203,6 +212,11 @@ impl FakeAgent {
         }
         let key = format!("k{}", self.spoken);
         self.asks.push(key.clone());
+        if dice.one_in(3) {
+            let (tool_use_id, tool) = (ToolUseId::trusted(format!("t{}", dice.below(6))), "Bash".into());
+            let call = ProposedCall { tool_use_id, tool, input: json!({}), directory: None };
+            return Report::Propose { key, subagent_id, call };
+        }
         let request = match dice.below(3) {
             0 => AskRequest::Permission(PermissionRequest {
                 tool_name: "Bash".into(),
@@ -222,4 +236,10 @@ impl FakeAgent {
         };
         Report::Ask { key, subagent_id, request }
     }
+}
+
+fn judgement(dice: &mut Dice) -> Judgement {
+    let effect = dice.pick([None, Some(Ruling::Allow), Some(Ruling::Ask), Some(Ruling::Deny)]);
+    let judged = Judged { rule: "user/rule".into(), input_sha256: digest(&json!({})), ..Judged::default() };
+    Judgement { effect, judged, offers: Vec::new() }
 }

@@ -148,7 +148,7 @@ impl<L: SimulatedLog> World<L> {
             }
         }
         self.carry_out(out);
-        if self.machine.can_leave() && self.dice.one_in(4) {
+        if self.machine.can_unload() && self.dice.one_in(4) {
             self.reload();
         }
     }
@@ -381,7 +381,7 @@ impl<L: SimulatedLog> World<L> {
         self.machine.handle(Input::Shutdown, self.now, &mut out);
         self.carry_out(out);
         for _ in 0..200 {
-            if self.machine.can_leave() {
+            if self.machine.can_unload() {
                 break;
             }
             let mut out = Output::default();
@@ -407,7 +407,7 @@ impl<L: SimulatedLog> World<L> {
         let log: Vec<Envelope> =
             self.log.read().iter().filter_map(|record| Envelope::decode(&record.json).ok()).collect();
         broken.extend(laws::check(&log, Ending::AtRest).iter().map(ToString::to_string));
-        if !self.machine.can_leave() {
+        if !self.machine.can_unload() {
             broken.push(format!("the session never came to rest: {:?}", self.machine));
         }
         if !self.waiting.is_empty() {

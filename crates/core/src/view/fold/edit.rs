@@ -1,9 +1,9 @@
-//! The only ways in which a view changes: whatever is done to it is also told.
+//! All edits of a view go through here, so that every edit is also emitted as an operation.
 
 use serde::Serialize;
 
 use super::{Key, Step};
-use crate::view::begin::Birth;
+use crate::view::begin::NewBlock;
 use crate::view::block::{Block, OfKind, SubagentBlock};
 use crate::view::change::{Fields, Node, Op, Path};
 use crate::view::nodes::{Message, View};
@@ -165,20 +165,20 @@ impl Step<'_> {
         }
     }
 
-    pub(super) fn insert(&mut self, make: impl FnOnce(Birth) -> Block) -> Path {
+    pub(super) fn insert(&mut self, make: impl FnOnce(NewBlock) -> Block) -> Path {
         let inside = self.inside();
         self.insert_in(inside, make)
     }
 
-    pub(super) fn insert_as(&mut self, key: Key, make: impl FnOnce(Birth) -> Block) -> Path {
+    pub(super) fn insert_as(&mut self, key: Key, make: impl FnOnce(NewBlock) -> Block) -> Path {
         let path = self.insert(make);
         self.fold.open.places.insert(key, path.clone());
         path
     }
 
-    pub(super) fn insert_in(&mut self, inside: Path, make: impl FnOnce(Birth) -> Block) -> Path {
+    pub(super) fn insert_in(&mut self, inside: Path, make: impl FnOnce(NewBlock) -> Block) -> Path {
         let id = format!("b{}", self.envelope.seq);
-        let block = make(Birth { id: id.clone(), at: self.envelope.ts });
+        let block = make(NewBlock { id: id.clone(), at: self.envelope.ts });
         if let Some(blocks) = self.fold.view.blocks_mut(&inside) {
             self.out.push(|| Op::Insert { path: inside.clone(), node: Node::Block(block.clone()) });
             blocks.push(block);

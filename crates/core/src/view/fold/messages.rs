@@ -1,10 +1,10 @@
-//! Who said something, and when a turn begins and ends.
+//! Messages of people and of the agent, and the beginnings and ends of turns.
 
 use super::{Key, Step, tell};
 use crate::event::{Done, Part, Usage, UserMessage};
 use crate::id::TurnId;
 use crate::summary::first_line;
-use crate::view::begin::{self, Birth};
+use crate::view::begin::{self, NewBlock};
 use crate::view::block::PlanBlock;
 use crate::view::nodes::{Message, PlanStep, PlanStepStatus, Role, Session};
 
@@ -22,7 +22,7 @@ impl Step<'_> {
             origin: Some(message.origin),
             started_at: at,
             ended_at: Some(at),
-            blocks: parts.map(|(n, part)| begin::part(Birth { id: format!("{id}.{n}"), at }, part)).collect(),
+            blocks: parts.map(|(n, part)| begin::part(NewBlock { id: format!("{id}.{n}"), at }, part)).collect(),
             id,
             ..Message::default()
         });

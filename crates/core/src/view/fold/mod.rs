@@ -1,4 +1,4 @@
-//! From an event to the changes it makes.
+//! Folds events into a view and emits the changes.
 
 mod asks;
 mod edit;

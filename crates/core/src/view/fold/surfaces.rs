@@ -1,4 +1,4 @@
-//! What stands beside the conversation: the session itself, components, shared state, artifacts, plans, notes.
+//! Updates of what is shown beside the conversation: the session itself, components, shared state, artifacts, plans, notes.
 
 use serde_json::Value;
 

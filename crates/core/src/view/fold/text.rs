@@ -81,7 +81,7 @@ impl Step<'_> {
         // What belongs to the turn stands at the end, with notes in between that belong to none.
         let of_turn = |message: &&Message| message.turn_id.as_ref() == turn || message.role == Role::System;
         let speaks = |message: &Message| {
-            let mut texts = message.blocks.iter().filter_map(|block| block.said());
+            let mut texts = message.blocks.iter().filter_map(|block| block.spoken_text());
             message.turn_id.as_ref() == turn && message.role == Role::Agent && texts.any(|text| !text.is_empty())
         };
         let said = self.fold.view.messages.iter().rev().take_while(of_turn).any(speaks);

@@ -1,4 +1,4 @@
-//! One line per event: the log as it stands, for whoever looks for something in it.
+//! One line per event: the log for people who search in it.
 
 use serde_json::Value;
 use turnloom_core::event::{Envelope, Event, Part};

@@ -17,7 +17,9 @@ mod work;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use turnloom_core::event::{Activity, Done, Envelope, Event, Failure, Outcome, Part, Status, Steer, SteerState, Usage};
+use turnloom_core::event::{
+    Activity, Done, Envelope, Event, Failure, Outcome, Part, PolicyEffect, Status, Steer, SteerState, Usage,
+};
 use turnloom_core::id::{BlockId, MessageId, SubagentId, ToolUseId};
 use turnloom_core::time::Timestamp;
 
@@ -166,6 +168,11 @@ impl Renderer {
             Event::ToolStart(start) => self.tool_started(by, start, envelope.ts),
             Event::ToolProgress(progress) => self.tool_progressed(progress),
             Event::ToolResult(result) => self.tool_ended(result, envelope.ts),
+            Event::ToolDecided(decided) => {
+                if decided.judged.effect == PolicyEffect::Deny {
+                    self.detail(by, &format!("Denied by {}", decided.judged.rule), &one_line(&decided.judged.reason));
+                }
+            }
             Event::PermissionRequest(request) => self.permission(by, request),
             Event::PermissionResolved(resolved) => self.permission_resolved(by, resolved),
             Event::QuestionRequest(request) => self.question(by, request),

@@ -1,5 +1,5 @@
-//! Addresses that need no token for a while, because they carry a proof of their own: for what a browser asks by itself, such as a picture. Whoever has
-//! one can read that one thing and nothing else.
+//! Signed addresses that need no token for a limited time: for what a browser requests by itself, such as a picture. A signed address gives access to
+//! that one resource and nothing else.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ impl Signer {
             hash.update(text);
             hash.finalize().into()
         };
-        super::hex(&keyed(&keyed(format!("{until} {path}").as_bytes())))
+        turnloom_core::blob::hex(&keyed(&keyed(format!("{until} {path}").as_bytes())))
     }
 }
 

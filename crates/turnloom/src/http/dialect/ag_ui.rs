@@ -119,13 +119,13 @@ async fn begin(
 ) -> Result<Response, Problem> {
     let id = session_named(session);
     let said = match purpose {
-        Purpose::Run(busy) => input.said().map_err(Problem::invalid)?.map(|message| (message, busy)),
+        Purpose::Run(busy) => input.last_user_message().map_err(Problem::invalid)?.map(|message| (message, busy)),
         Purpose::Connect => None,
     };
     let mut row = match find(app, &id).await? {
         Some(row) => row,
         None if said.is_some() => find_or_create(app, &id, new).await?,
-        // Who only looks makes nothing.
+        // A client that only connects creates no session.
         None => {
             let runtime = new.runtime.as_deref().unwrap_or(DEFAULT_RUNTIME);
             if app.sessions.runtimes().get(runtime).is_none() {

@@ -38,44 +38,40 @@ const MAX: usize = 500;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        get("/agent-ui/sessions", "Sessions in brief: the standard's listSummary (Agent UI)", list)
+        get("/agent-ui/sessions", "List sessions: the standard's listSummary (Agent UI)", list)
             .query::<ListQuery>()
-            .answers::<shapes::AgentUiSessions>(200, "A page of them"),
-        get("/agent-ui/sessions/{id}", "One session in brief: sessionSnapshot (Agent UI)", snapshot)
-            .answers::<shapes::AgentUiSnapshot>(200, "It, with what waits for a person"),
-        get("/agent-ui/sessions/{id}/events", "Follow a session as Agent UI events", events)
+            .answers::<shapes::AgentUiSessions>(200, "One page of sessions"),
+        get("/agent-ui/sessions/{id}", "Get a session: sessionSnapshot (Agent UI)", snapshot)
+            .answers::<shapes::AgentUiSnapshot>(200, "The session, with what waits for a person"),
+        get("/agent-ui/sessions/{id}/events", "Stream a session as Agent UI events", events)
             .query::<FollowQuery>()
-            .answers_as(200, "Every event after a position, and then whatever comes", "text/event-stream"),
+            .answers_as(200, "Every event after a position, then new events as they happen", "text/event-stream"),
         get(
             "/agent-ui/sessions/{id}/window",
-            "The newest messages, or those before one: windowDetail (Agent UI)",
+            "Get the newest messages, or those before a given one: windowDetail (Agent UI)",
             window,
         )
         .query::<WindowQuery>()
         .answers::<shapes::AgentUiWindow>(200, "`messages.snapshot` with its bounds"),
-        get("/agent-ui/sessions/{id}/timeline", "A page of events: timelinePage (Agent UI)", timeline)
+        get("/agent-ui/sessions/{id}/timeline", "Get a page of events: timelinePage (Agent UI)", timeline)
             .query::<TimelineQuery>()
             .answers::<shapes::AgentUiTimeline>(200, "Events, and where the next page begins"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}",
-            "What an artifact is: artifactPreview (Agent UI)",
+            "Get a preview of an artifact: artifactPreview (Agent UI)",
             artifact,
         )
-        .answers::<shapes::AgentUiArtifact>(200, "Its facts and its beginning"),
+        .answers::<shapes::AgentUiArtifact>(200, "Its description and its first part"),
         get(
             "/agent-ui/sessions/{id}/artifacts/{artifact_id}/content",
-            "An artifact: artifactContent (Agent UI)",
+            "Get the content of an artifact: artifactContent (Agent UI)",
             content,
         )
         .answers_bytes(200, "All of it", "application/octet-stream"),
-        get("/agent-ui/sessions/{id}/evidence", "What was found: evidenceJob (Agent UI)", evidence)
+        get("/agent-ui/sessions/{id}/evidence", "List the evidence: evidenceJob (Agent UI)", evidence)
             .answers::<shapes::AgentUiEvidence>(200, "The newest state of each piece"),
-        get(
-            "/agent-ui/sessions/{id}/diagnostics",
-            "What went wrong, and what was used: diagnostics (Agent UI)",
-            diagnostics,
-        )
-        .answers::<shapes::AgentUiDiagnostics>(200, "Diagnostics and metrics"),
+        get("/agent-ui/sessions/{id}/diagnostics", "List errors and usage: diagnostics (Agent UI)", diagnostics)
+            .answers::<shapes::AgentUiDiagnostics>(200, "Diagnostics and metrics"),
     ]
 }
 
@@ -213,7 +209,7 @@ async fn timeline(
     let after = query.cursor.unwrap_or(0);
     let upto = Seq(after.saturating_add(u64::try_from(limit).unwrap_or(u64::MAX)));
     let reading = Reading::begin(&app).await;
-    let (events, head) = told(&app, &id, Seq(after), upto).await?;
+    let (events, head) = events_between(&app, &id, Seq(after), upto).await?;
     let next = (head > upto).then_some(upto);
     let page = json!({ "sessionId": id, "events": events, "nextCursor": next, "truncated": next.is_some() });
     Ok(reading.answer(&page))
@@ -238,11 +234,11 @@ async fn diagnostics(State(app): State<App>, Session(id): Session) -> Result<Res
 }
 
 /// The events in a stretch of the log, and where the log ends.
-async fn told(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<Value>, Seq), Problem> {
+async fn events_between(app: &App, id: &SessionId, after: Seq, upto: Seq) -> Result<(Vec<Value>, Seq), Problem> {
     let row = app.sessions.row(id).await?;
     let folds = app.reader.folds();
     let mut place = folds.place::<AgentUi>(&row, after, |place| place.seq <= after).await?;
-    place.fold.aim(after);
+    place.fold.start_reader(after);
     let mut frames = Frames::default();
     folds.fold_on(&row, &mut place, upto, &mut frames, |_| false).await?;
     let events = frames.iter().filter_map(|frame| serde_json::from_slice(frame.body).ok());

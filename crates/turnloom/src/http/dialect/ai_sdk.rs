@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use turnloom_core::blob::BlobId;
 use turnloom_core::command::{ClientCommand, Command, Files};
 use turnloom_core::dialect::ai_sdk::{
-    Again, AiSdk, Chat, HistoryOf, Profile, Reader, Said, Subject, Turns, answers, says_the_same,
+    AiSdk, Chat, ChatAction, HistoryOf, Profile, Reader, Regeneration, Subject, Turns, answers, says_the_same,
 };
 use turnloom_core::id::{MessageId, Seq, SessionId};
 
@@ -109,7 +109,7 @@ pub(in super::super) async fn chat(
         let name = path.name().or(chat.id.as_deref()).filter(|name| !name.is_empty());
         let id = session_named(name.ok_or_else(|| Problem::invalid("the body has no `id`"))?);
         let cancels = query.cancel_on_disconnect;
-        let (row, subject, before) = hear(&app, &id, chat, query, &by).await?;
+        let (row, subject, before) = handle_chat(&app, &id, chat, query, &by).await?;
         let stream = follow_subject(&app, &row, profile, subject, before).await?;
         Ok(respond(stream.on_disconnect(stop_on_disconnect(&app, &row, cancels, &by))))
     };
@@ -141,7 +141,7 @@ async fn follow_subject(
 }
 
 /// Does what the request wants, and says what its response is about, and after which position that stands.
-async fn hear(
+async fn handle_chat(
     app: &App,
     id: &SessionId,
     chat: Chat,
@@ -149,7 +149,7 @@ async fn hear(
     by: &str,
 ) -> Result<(SessionRow, Subject, Seq), Problem> {
     match chat.said {
-        Said::Message { id: message_id, content, edits } => {
+        ChatAction::Message { id: message_id, content, edits } => {
             let new = New { runtime: query.runtime.or(chat.runtime), params: chat.params };
             let row = find_or_create(app, id, new).await?;
             offer(app, &row, chat.offered.as_deref(), by).await?;
@@ -158,17 +158,17 @@ async fn hear(
             let said = say(app, &row, (message_id, content), query.busy, by).await?;
             Ok((said.row, Subject::Message(said.receipt.message_id), said.before))
         }
-        Said::Again { id: message_id, content: edited } => {
+        ChatAction::Regeneration { id: message_id, content: edited } => {
             let row = existing(app, id).await?;
             let known = take_back(app, &row, &message_id, by).await?;
-            let Again { id: next, content, .. } = known.ok_or_else(|| {
+            let Regeneration { id: next, content, .. } = known.ok_or_else(|| {
                 Problem::invalid(format!("message {message_id} is not in session {id}, so it cannot be answered anew"))
             })?;
             let content = edited.filter(|edited| !says_the_same(edited, &content)).unwrap_or(content);
             let said = say(app, &row, (next, content), query.busy, by).await?;
             Ok((said.row, Subject::Message(said.receipt.message_id), said.before))
         }
-        Said::Continuation { turn, after, parts } => {
+        ChatAction::Continuation { turn, after, parts } => {
             let row = existing(app, id).await?;
             let answers = answers(&parts, &row.summary.asks).map_err(Problem::invalid)?;
             let after = if let Some(after) = after {
@@ -190,9 +190,14 @@ async fn existing(app: &App, id: &SessionId) -> Result<SessionRow, Problem> {
 }
 
 /// Takes back the turn that answered a message and all that followed, so that it can be said again. Nothing if the message is not known.
-async fn take_back(app: &App, row: &SessionRow, message_id: &MessageId, by: &str) -> Result<Option<Again>, Problem> {
+async fn take_back(
+    app: &App,
+    row: &SessionRow,
+    message_id: &MessageId,
+    by: &str,
+) -> Result<Option<Regeneration>, Problem> {
     let row = existing(app, &row.id).await?;
-    let Some(again) = app.reader.folds().ask(&row, |turns: &Turns| turns.again(message_id)).await? else {
+    let Some(regeneration) = app.reader.folds().ask(&row, |turns: &Turns| turns.regenerate(message_id)).await? else {
         return Ok(None);
     };
     let capabilities = app.sessions.runtimes().get(&row.runtime).map(crate::runtime::Runtime::capabilities);
@@ -202,9 +207,9 @@ async fn take_back(app: &App, row: &SessionRow, message_id: &MessageId, by: &str
             row.runtime
         )));
     }
-    let command = Command::Rollback { turns: again.turns, files: Files::Keep };
+    let command = Command::Rollback { turns: regeneration.turns, files: Files::Keep };
     app.sessions.execute(&row.id, ClientCommand { by: by.to_owned(), command }).await?;
-    Ok(Some(again))
+    Ok(Some(regeneration))
 }
 
 pub(in super::super) async fn resume(State(app): State<App>, Path(path): Path<ChatPath>, query: Asked) -> Response {
@@ -260,7 +265,7 @@ async fn history<const V: u8>(app: &App, row: &SessionRow, limit: usize) -> Resu
     let Some(first) = row.summary.asks.iter().map(|ask| ask.seq).min() else { return Ok(folds.ask(row, read).await?) };
     let before = Seq(first.0.saturating_sub(1));
     let mut place = folds.place::<HistoryOf<V>>(row, before, |place| place.seq <= before).await?;
-    place.fold.aim(pending(row));
+    place.fold.start_reader(pending(row));
     folds.fold_on(row, &mut place, row.head, &mut (), |()| false).await?;
     Ok(read(&place.fold))
 }

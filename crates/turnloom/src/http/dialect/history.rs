@@ -1,5 +1,5 @@
-//! Answers that tell all of a session. Such an answer is as large as the session, so only some are in the making or on their way at once, and whoever
-//! does not read theirs loses it. Other answers that are large take their turn here too. What they tell is folded in the `reader` room.
+//! Answers that contain a whole session. Such an answer is as large as the session, so only some are built or sent at once, and a client that does
+//! not read its answer loses it. Other large answers use the same permits. Their content is folded in `reader`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(in super::super) const PAGES_AT_ONCE: usize = 8;
 pub(in super::super) const PIECE: usize = 64 * 1024;
 
 /// How long a client may take nothing of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The turn of one who makes a large answer, until it has left.
 #[derive(Debug)]
@@ -63,17 +63,17 @@ impl Reading {
         if body.len() <= PIECE {
             return body.into();
         }
-        let leaving = Leaving(Arc::new(Locked::new(Some(Rest { body, at: 0, moved: true, _turn: self.turn }))));
+        let leaving = OutgoingAnswer(Arc::new(Locked::new(Some(Rest { body, at: 0, moved: true, _turn: self.turn }))));
         self.app.workers.spawn(leaving.clone().watch());
         let pieces = stream::unfold(leaving, |leaving| async move { Some((leaving.next()?, leaving)) });
-        // Whoever compresses it asks once more after the end.
+        // The compression layer polls once more after the end, hence `fuse`.
         Body::from_stream(pieces.fuse())
     }
 }
 
 /// An answer on its way, and who watches it.
 #[derive(Debug, Clone)]
-struct Leaving(Arc<Locked<Option<Rest>>>);
+struct OutgoingAnswer(Arc<Locked<Option<Rest>>>);
 
 #[derive(Debug)]
 struct Rest {
@@ -84,7 +84,7 @@ struct Rest {
     _turn: Option<OwnedSemaphorePermit>,
 }
 
-impl Leaving {
+impl OutgoingAnswer {
     fn next(&self) -> Option<Result<Bytes, std::io::Error>> {
         let mut held = self.0.lock();
         let Some(rest) = held.as_mut() else {
@@ -102,9 +102,9 @@ impl Leaving {
         let watched = Arc::downgrade(&self.0);
         drop(self);
         loop {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(READ_TIMEOUT).await;
             let Some(leaving) = watched.upgrade() else { return };
-            if Leaving(leaving).look() == Found::GivenUp {
+            if OutgoingAnswer(leaving).look() == Found::GivenUp {
                 return;
             }
         }
@@ -136,9 +136,9 @@ pub(in super::super) fn room() -> Arc<Semaphore> {
 mod tests {
     use super::*;
 
-    fn leaving(turn: OwnedSemaphorePermit) -> Leaving {
+    fn leaving(turn: OwnedSemaphorePermit) -> OutgoingAnswer {
         let rest = Rest { body: vec![b'x'; 3 * PIECE + 1].into(), at: 0, moved: true, _turn: Some(turn) };
-        Leaving(Arc::new(Locked::new(Some(rest))))
+        OutgoingAnswer(Arc::new(Locked::new(Some(rest))))
     }
 
     #[test]

@@ -49,7 +49,7 @@ async fn follow<D: Dialect>(
 ) -> Result<DialectStream<D>, Problem> {
     let following = app.reader.admit()?;
     let Place { seq, mut fold, .. } = app.reader.folds().place(row, upto, fits).await?;
-    fold.aim(reader);
+    fold.start_reader(reader);
     Ok(DialectStream::new(app.reader.source(&row.id, seq, following), fold, row.head, ids))
 }
 
@@ -168,7 +168,7 @@ async fn offer(app: &App, row: &SessionRow, tools: Option<&[ClientTool]>, by: &s
     let Some(tools) = tools.filter(is_news).filter(|_| capabilities.unwrap_or_default().client_tools) else {
         return Ok(());
     };
-    let settings = serde_json::Map::from_iter([(client_tools::OF_RUN.to_owned(), json!(tools))]);
+    let settings = serde_json::Map::from_iter([(client_tools::RUN_TOOLS.to_owned(), json!(tools))]);
     let update = Update { settings, ..Update::default() };
     app.sessions.execute(&row.id, ClientCommand { by: by.to_owned(), command: Command::Update(update) }).await?;
     Ok(())
@@ -211,7 +211,7 @@ struct Accepted {
     before: Seq,
 }
 
-/// Sends what a person said. Whoever says something new instead of answering has answered: no.
+/// Sends a person's message. A new message instead of an answer counts as a refusal of what was asked.
 async fn say(
     app: &App,
     row: &SessionRow,
@@ -243,7 +243,7 @@ async fn answer(app: &App, id: &SessionId, answers: Vec<(AskId, Answer)>, by: &s
 }
 
 /// Why somebody who said something new did not answer, for the agent to read.
-const INSTEAD: &str = "the person said something else instead";
+const NEW_MESSAGE_REASON: &str = "the person said something else instead";
 
 /// Answers all that is asked with no.
 async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
@@ -251,12 +251,12 @@ async fn dismiss(app: &App, row: &SessionRow, by: &str) -> Result<(), Problem> {
         AskKind::Permission => Answer::Permission {
             reply: PermissionReply::Reject,
             updated_input: None,
-            message: Some(INSTEAD.to_owned()),
+            message: Some(NEW_MESSAGE_REASON.to_owned()),
             rule: None,
             and_then: AfterAnswer::GoOn,
         },
         AskKind::Question => Answer::Question { answers: None },
-        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: INSTEAD.into() },
+        AskKind::Interrupt if ask.client_call().is_some() => Answer::ToolFailed { output: NEW_MESSAGE_REASON.into() },
         AskKind::Interrupt => Answer::Interrupt { value: Value::Null },
     };
     let answers = row.summary.asks.iter().map(|ask| (ask.ask_id.clone(), no(ask))).collect();

@@ -1,4 +1,4 @@
-//! Snapshot shapes on the wire: a stream that any connection can pump, and the calls that read history and answer. What is told is in
+//! The snapshot protocol on the wire: a stream that any connection can send, and the calls that read history and answer asks. The content is made in
 //! `turnloom_core::dialect::snapshot`; the gateway for this protocol's own client is in `socketio`.
 
 use axum::Json;
@@ -36,10 +36,10 @@ const CONVERSATIONS: usize = 500;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        post("/snapshot/rpc", "Call what the snapshot protocol calls: history, conversations, approvals", call)
+        post("/snapshot/rpc", "Call a method of the snapshot protocol: history, conversations, approvals", call)
             .body::<Request>()
             .example(json!({ "requestId": "r-1", "method": "listConversations" }))
-            .answers::<CallAnswer>(200, "What the call gave, or why it did not"),
+            .answers::<CallAnswer>(200, "The result of the call, or its error"),
     ]
 }
 

@@ -1,5 +1,5 @@
-//! The Socket.IO gateway: what the snapshot protocol's own client connects to. It routes messages between a device and the one hub that is here; calls
-//! and streams are those of `snapshot`. Such a client cannot send headers, so it is let in by the token in its first call.
+//! The Socket.IO gateway for the snapshot protocol's own client. It routes messages between a device and the one hub that is here; calls and streams
+//! are those of `snapshot`. Such a client cannot send headers, so it authenticates with the token in its first call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use turnloom_core::event::Part;
 use turnloom_core::id::{Seq, SessionId};
 
 use super::super::App;
+use super::super::connections::{KnownSession, Place, RegisteredConnection};
 use super::super::sign_ins::SignedIn;
-use super::super::visitors::{Place, Visitor, Vouched};
 use super::snapshot::{self, CallAnswer, CallError, Request, conversation, perform};
 use super::{find, send};
 use crate::log::{SessionQuery, SessionRow};
@@ -34,19 +34,19 @@ use crate::sync::Locked;
 pub(in super::super) const PATH: &str = "/ws";
 
 const PING_EVERY: Duration = Duration::from_secs(25);
-const PING_PATIENCE: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Messages of one device that wait. More than this at once is a client gone wrong, and it is told so.
 const MAX_WAITING: usize = 64;
 
-/// Packets for one device that wait. Each may hold a whole message, so there are few; whoever tells more waits until there is room.
+/// How many packets may wait for one device. Each may hold a whole message, so the number is small; a sender waits for room.
 const MAX_UNREAD: usize = 16;
 
 /// How long a connection may take to become one of a device.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a device may be connected before it has shown its token.
-const VERIFY_PATIENCE: Duration = Duration::from_mins(1);
+const VERIFY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Why a call is refused before that.
 const UNVERIFIED: &str = "call `verify` with the daemon's token first";
@@ -55,12 +55,12 @@ const UNVERIFIED: &str = "call `verify` with the daemon's token first";
 const MAX_FOLLOWED: usize = 64;
 
 /// How long a reader that does not read is left alone before it is tried again.
-const FULL: Duration = Duration::from_millis(20);
+const RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// The layer that takes the gateway's requests and leaves the others alone.
 pub(in super::super) fn layer(app: &App) -> SocketIoLayer {
-    let builder = SocketIo::builder().req_path(PATH).connect_timeout(CONNECT_PATIENCE);
-    let builder = builder.ping_interval(PING_EVERY).ping_timeout(PING_PATIENCE).max_buffer_size(MAX_UNREAD);
+    let builder = SocketIo::builder().req_path(PATH).connect_timeout(CONNECT_TIMEOUT);
+    let builder = builder.ping_interval(PING_EVERY).ping_timeout(PING_TIMEOUT).max_buffer_size(MAX_UNREAD);
     let (layer, io) = builder.build_layer();
     let gateway = Gateway { app: app.clone(), devices: Arc::default() };
     io.ns("/", move |socket: SocketRef| {
@@ -73,7 +73,7 @@ pub(in super::super) fn layer(app: &App) -> SocketIoLayer {
 #[derive(Clone)]
 struct Gateway {
     app: App,
-    /// Those that have shown the token. Who has not occupies nothing.
+    /// Devices that have verified the token. Others take no space here.
     devices: Arc<Locked<HashSet<Device>>>,
 }
 
@@ -98,7 +98,7 @@ struct Routed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct SendRequest {
     conversation_id: String,
     content: String,
 }
@@ -130,7 +130,7 @@ impl Gateway {
             identity: device.clone(),
             admitted: Arc::clone(&admitted),
             signed_out,
-            vouched: by_header.then(|| vouch_for(&socket)).flatten(),
+            known_session: by_header.then(|| mark_session_known(&socket)).flatten(),
             follows: HashMap::new(),
             tasks: JoinSet::new(),
         };
@@ -206,12 +206,12 @@ fn listed(devices: &Locked<HashSet<Device>>) -> Vec<Value> {
 }
 
 /// A device that has shown the token is no stranger any more, on none of its connections.
-fn vouch_for(socket: &SocketRef) -> Option<Vouched> {
+fn mark_session_known(socket: &SocketRef) -> Option<KnownSession> {
     let asked = &socket.req_parts().extensions;
     if let Some(place) = asked.get::<Place>() {
         place.leave();
     }
-    asked.get::<Visitor>().map(|visitor| visitor.vouch_for(socket.id.as_str()))
+    asked.get::<RegisteredConnection>().map(|registered| registered.mark_session_known(socket.id.as_str()))
 }
 
 fn leave(socket: &SocketRef) {
@@ -231,17 +231,17 @@ struct Connection {
     identity: Device,
     /// It may do what the token allows.
     admitted: Arc<AtomicBool>,
-    /// Whoever came in by a sign-in leaves when it ends.
+    /// A connection that was opened with a sign-in is closed when the sign-in ends.
     signed_out: CancellationToken,
     /// All of its connections are known, once it is.
-    vouched: Option<Vouched>,
+    known_session: Option<KnownSession>,
     follows: HashMap<SessionId, tokio::task::AbortHandle>,
     tasks: JoinSet<()>,
 }
 
 impl Connection {
     async fn run(mut self, mut incoming: mpsc::Receiver<Value>) {
-        let patience = Instant::now() + VERIFY_PATIENCE;
+        let patience = Instant::now() + VERIFY_TIMEOUT;
         loop {
             let deadline = (!self.admitted.load(Ordering::Relaxed)).then_some(patience);
             tokio::select! {
@@ -312,7 +312,7 @@ impl Connection {
         self.check()?;
         let by = format!("gateway:{}", self.device);
         let payload = perform(&self.app, &by, method, params).await?;
-        // Whoever reads a conversation follows it from there, so that nothing falls between.
+        // A client that reads a conversation follows it from that position, so that it misses nothing.
         let named = |name: &str| payload.get(name).and_then(Value::as_str).map(SessionId::trusted);
         match method {
             "getAgentMessages" => {
@@ -338,7 +338,7 @@ impl Connection {
                 return Err(CallError::new("REJECTED", CONNECTED_ALREADY));
             }
             self.admitted.store(true, Ordering::Relaxed);
-            self.vouched = vouch_for(&self.socket);
+            self.known_session = mark_session_known(&self.socket);
         }
         self.check()?;
         let query = SessionQuery { limit: 1, ..SessionQuery::default() };
@@ -354,7 +354,8 @@ impl Connection {
 
     async fn say(&mut self, payload: Value) -> Result<(), CallError> {
         self.check()?;
-        let said: Said = serde_json::from_value(payload).map_err(|error| CallError::params(error.to_string()))?;
+        let said: SendRequest =
+            serde_json::from_value(payload).map_err(|error| CallError::params(error.to_string()))?;
         let params = Map::from_iter([("conversationId".to_owned(), json!(said.conversation_id))]);
         let row = conversation(&self.app, &params).await?;
         if !self.follows.contains_key(&row.id) {
@@ -380,7 +381,7 @@ impl Connection {
             return Err(CallError::new("RPC_ERROR", message));
         }
         let frames = snapshot::follow(&self.app, row, after, Ids::None).await?;
-        let task = self.tasks.spawn(tell(frames, self.socket.clone(), self.device.clone()));
+        let task = self.tasks.spawn(forward_frames(frames, self.socket.clone(), self.device.clone()));
         // What was followed before is followed from a newer place now.
         if let Some(previous) = self.follows.insert(row.id.clone(), task) {
             previous.abort();
@@ -395,13 +396,13 @@ fn envelope(device: &str, action: &str, payload: &Value) -> Value {
 }
 
 /// Sends what a conversation tells, as fast as the device reads it.
-async fn tell(mut frames: impl FrameStream, socket: SocketRef, device: String) {
+async fn forward_frames(mut frames: impl FrameStream, socket: SocketRef, device: String) {
     while let Some(frame) = frames.next().await {
         let Frame::Projected(told) = frame else { continue };
         for frame in told.iter() {
             let Ok(payload) = serde_json::from_slice(frame.body) else { continue };
             let message = envelope(&device, frame.name.unwrap_or_default(), &payload);
-            if emit(&socket, "receive", &message).await == Told::Gone {
+            if emit(&socket, "receive", &message).await == SendResult::Gone {
                 return;
             }
         }
@@ -409,19 +410,19 @@ async fn tell(mut frames: impl FrameStream, socket: SocketRef, device: String) {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum SendResult {
     Yes,
     /// Nobody is connected any more.
     Gone,
 }
 
 /// Says something to a device, once it has read enough of what was said before.
-async fn emit(socket: &SocketRef, event: &str, message: &Value) -> Told {
+async fn emit(socket: &SocketRef, event: &str, message: &Value) -> SendResult {
     loop {
         match socket.emit(event, message) {
-            Ok(()) => return Told::Yes,
-            Err(SendError::Socket(SocketError::InternalChannelFull)) => tokio::time::sleep(FULL).await,
-            Err(_) => return Told::Gone,
+            Ok(()) => return SendResult::Yes,
+            Err(SendError::Socket(SocketError::InternalChannelFull)) => tokio::time::sleep(RETRY_DELAY).await,
+            Err(_) => return SendResult::Gone,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the answers look like that nearly every client reads. Examples of bodies stand with their routes.
+//! Examples of the answers that nearly every client reads. Examples of bodies are with their routes.
 
 use serde_json::{Value, json};
 use turnloom_core::runtime::Capabilities;

@@ -4,7 +4,7 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-const HOME: &str = "#/components/schemas/";
+const COMPONENTS_PREFIX: &str = "#/components/schemas/";
 
 /// The schemas of both sides under one roof, and the names that are read otherwise than they are written: what is read has `Input` behind such a name.
 pub(super) fn joined(mut answers: SchemaGenerator, mut requests: SchemaGenerator) -> (Map<String, Value>, Vec<String>) {
@@ -19,7 +19,9 @@ pub(super) fn joined(mut answers: SchemaGenerator, mut requests: SchemaGenerator
     loop {
         let before = differing.len();
         for (name, schema) in &requests {
-            let leads_to = |schema: &Value, other: &String| schema.to_string().contains(&format!("\"{HOME}{other}\""));
+            let leads_to = |schema: &Value, other: &String| {
+                schema.to_string().contains(&format!("\"{COMPONENTS_PREFIX}{other}\""))
+            };
             let known = answers.get(name);
             let differs =
                 known.is_some_and(|known| known != schema || differing.iter().any(|other| leads_to(schema, other)));
@@ -43,9 +45,10 @@ pub(super) fn joined(mut answers: SchemaGenerator, mut requests: SchemaGenerator
 /// Gives what is read the names that it has in [`joined`].
 pub(in crate::http) fn rename(value: &mut Value, names: &[String]) {
     each(value, &mut |members| {
-        let referred = members.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(HOME));
+        let referred =
+            members.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(COMPONENTS_PREFIX));
         if let Some(name) = referred.filter(|name| names.iter().any(|known| known == name)) {
-            let path = format!("{HOME}{name}Input");
+            let path = format!("{COMPONENTS_PREFIX}{name}Input");
             members.insert("$ref".to_owned(), json!(path));
         }
     });
@@ -54,7 +57,7 @@ pub(in crate::http) fn rename(value: &mut Value, names: &[String]) {
 /// Any value is `{}` and not `true`, numbers have no formats of one language, and defaults are told in words.
 pub(in crate::http) fn plain(value: &mut Value) {
     each(value, &mut |members| {
-        tell_default(members);
+        describe_default(members);
         for name in ["items", "additionalProperties"] {
             if members.get(name) == Some(&json!(true)) {
                 members.insert(name.to_owned(), json!({}));
@@ -74,7 +77,7 @@ pub(in crate::http) fn plain(value: &mut Value) {
 }
 
 /// Says in words what holds when something is left out: generators take a field with a `default` for one that is always there.
-fn tell_default(schema: &mut Map<String, Value>) {
+fn describe_default(schema: &mut Map<String, Value>) {
     // An object with members here is the schema of a property that is called so.
     if schema.get("default").is_none_or(|default| default.as_object().is_some_and(|members| !members.is_empty())) {
         return;

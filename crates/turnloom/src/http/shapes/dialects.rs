@@ -1,4 +1,4 @@
-//! What other people's protocols call messages, sessions and events, as far as it is answered in JSON.
+//! The messages, sessions and events of foreign protocols, as far as they are answered as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;

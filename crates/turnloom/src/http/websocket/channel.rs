@@ -80,7 +80,7 @@ pub(in crate::http) async fn open(
             () = signed_out.cancelled() => {}
             // Nobody reads it any more.
             () = frames.closed() => {}
-            () = connection.obey_posted(&mut posted) => {}
+            () = connection.run_posted(&mut posted) => {}
         }
     });
     let texts = stream::unfold((Some(first), outgoing), |(first, mut outgoing)| async move {
@@ -125,7 +125,7 @@ pub(in crate::http) async fn post(
 
 impl Connection {
     /// Until the channel ends.
-    async fn obey_posted(&mut self, posted: &mut mpsc::Receiver<Map<String, Value>>) {
+    async fn run_posted(&mut self, posted: &mut mpsc::Receiver<Map<String, Value>>) {
         loop {
             let fields = tokio::select! {
                 Some(_) = self.tasks.join_next() => continue,
@@ -134,7 +134,7 @@ impl Connection {
             let Some(fields) = fields else { return };
             let (reference, op) = Op::of_fields(fields);
             let answer = match op {
-                Ok(op) => self.obey(reference, op).await,
+                Ok(op) => self.run_op(reference, op).await,
                 Err(problem) => Some(refuse(reference, &problem)),
             };
             if let Some(answer) = answer

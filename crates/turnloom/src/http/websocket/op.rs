@@ -1,4 +1,4 @@
-//! One op, read strictly: a field that nobody knows, or an answer that is none, is refused by name and never taken for something else.
+//! Parses one op strictly: an unknown field or an invalid answer is refused by name and never taken for something else.
 
 use std::num::NonZeroU16;
 

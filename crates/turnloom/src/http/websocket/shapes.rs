@@ -16,7 +16,7 @@ use turnloom_core::view::{OpsFrame, View};
 
 use super::op::{Answers, Name, Nothing, Stop, Taken, Unsubscribe};
 use crate::http::asks::{self, Permission};
-use crate::http::asyncapi::{self, Carried};
+use crate::http::asyncapi::{self, ChannelMessage};
 use crate::http::dialect::tasks::{self, TaskFrame};
 use crate::http::document::Schemas;
 use crate::http::events::EventsQuery;
@@ -47,7 +47,7 @@ struct OfAsk {
 }
 
 /// What a client may send.
-pub(in crate::http) fn sent(schemas: &mut Schemas) -> Vec<Carried> {
+pub(in crate::http) fn messages_from_client(schemas: &mut Schemas) -> Vec<ChannelMessage> {
     let generator = &mut schemas.requests;
     let subscribe = [
         stream::<(EventsQuery, OfSession)>(generator, "events"),
@@ -63,21 +63,21 @@ pub(in crate::http) fn sent(schemas: &mut Schemas) -> Vec<Carried> {
         op::<(asks::Value, OfAsk)>(generator, "answer"),
     ];
     vec![
-        ("subscribe", "Follow a stream, with what its route takes", json!({ "oneOf": subscribe })),
+        ("subscribe", "Subscribe to a stream, with the parameters of its route", json!({ "oneOf": subscribe })),
         (
             "unsubscribe",
-            "Follow it no longer: by its name, or its session where it has none",
+            "End a subscription, named by its name, or by its session if it has no name",
             op::<(Unsubscribe, Nothing)>(generator, "unsubscribe"),
         ),
         (
             "taken",
-            "So many frames of a subscription with a window were read; it has no answer",
+            "Confirm that so many frames of a subscription with a window were read; there is no answer",
             op::<(Taken, Nothing)>(generator, "taken"),
         ),
         ("send", "Send a message", op::<(messages::Send, OfSession)>(generator, "send")),
-        ("stop", "Stop the turn", op::<(Stop, Nothing)>(generator, "stop")),
-        ("answer", "Answer an ask: a permission, a question, or another", json!({ "oneOf": answer })),
-        ("ping", "Whether somebody is there", op::<(Nothing, Nothing)>(generator, "ping")),
+        ("stop", "Stop the running turn", op::<(Stop, Nothing)>(generator, "stop")),
+        ("answer", "Answer an ask: a permission, questions, or an interrupt", json!({ "oneOf": answer })),
+        ("ping", "Check that the connection is alive", op::<(Nothing, Nothing)>(generator, "ping")),
     ]
 }
 
@@ -102,7 +102,7 @@ struct Fact {
 }
 
 #[derive(JsonSchema)]
-struct Beat {
+struct HeartbeatFrame {
     head: u64,
 }
 
@@ -136,28 +136,32 @@ struct Refused {
 }
 
 /// What the daemon may send.
-pub(in crate::http) fn told(schemas: &mut Schemas) -> Vec<Carried> {
+pub(in crate::http) fn messages_to_client(schemas: &mut Schemas) -> Vec<ChannelMessage> {
     let generator = &mut schemas.answers;
     vec![
-        ("subscribed", "From now on", op::<(Head, About)>(generator, "subscribed")),
-        ("event", "One fact of a session that is followed", op::<(Fact, About)>(generator, "event")),
+        ("subscribed", "The subscription is open", op::<(Head, About)>(generator, "subscribed")),
+        ("event", "One event of a subscribed session", op::<(Fact, About)>(generator, "event")),
         (
             "frame",
-            "What another stream tells: `name` and `data` as in its server-sent events",
+            "A frame of another stream: `name` and `data` as in its server-sent events",
             json!({ "oneOf": frames(generator) }),
         ),
-        ("heartbeat", "Where the head is", op::<(Beat, About)>(generator, "heartbeat")),
+        (
+            "heartbeat",
+            "The connection is alive; `head` is the newest position of the stream",
+            op::<(HeartbeatFrame, About)>(generator, "heartbeat"),
+        ),
         (
             "ended",
-            "There is no more: the turn is over, or the session is gone",
+            "The stream has ended: the turn is over, or the session was deleted",
             op::<(Nothing, About)>(generator, "ended"),
         ),
-        ("unsubscribed", "Not any more", op::<(Unsubscribed, About)>(generator, "unsubscribed")),
-        ("accepted", "The message was taken", op::<(Accepted, About)>(generator, "accepted")),
-        ("stopped", "The turn is settled", op::<(Stopped, About)>(generator, "stopped")),
-        ("resolved", "The ask is settled", op::<(Resolved, About)>(generator, "resolved")),
-        ("pong", "Somebody is", op::<(Nothing, Nothing)>(generator, "pong")),
-        ("error", "Why an op was refused", op::<(Refused, About)>(generator, "error")),
+        ("unsubscribed", "The subscription has ended", op::<(Unsubscribed, About)>(generator, "unsubscribed")),
+        ("accepted", "The message was accepted", op::<(Accepted, About)>(generator, "accepted")),
+        ("stopped", "The turn has ended", op::<(Stopped, About)>(generator, "stopped")),
+        ("resolved", "The ask was answered", op::<(Resolved, About)>(generator, "resolved")),
+        ("pong", "The answer to `ping`", op::<(Nothing, Nothing)>(generator, "pong")),
+        ("error", "The op was refused, and why", op::<(Refused, About)>(generator, "error")),
     ]
 }
 

@@ -51,7 +51,7 @@ impl Window {
 }
 
 /// Where the frames of one subscription go.
-pub(super) struct Outlet {
+pub(super) struct FrameSender {
     pub(super) frames: mpsc::Sender<Outgoing>,
     pub(super) window: Option<Window>,
     /// What every frame repeats: the `ref` and the name that the client gave, and the session.
@@ -63,7 +63,7 @@ pub(super) struct Outlet {
 /// The socket is gone.
 struct Gone;
 
-impl Outlet {
+impl FrameSender {
     pub(super) fn new(
         frames: mpsc::Sender<Outgoing>,
         window: Option<Window>,
@@ -103,7 +103,7 @@ impl Outlet {
         self.send(write).await
     }
 
-    async fn tell(&self, frame: Frame) -> Result<(), Gone> {
+    async fn send_any(&self, frame: Frame) -> Result<(), Gone> {
         let prefix = &self.prefix;
         match frame {
             Frame::Events(records) => {
@@ -144,7 +144,7 @@ impl Outlet {
     async fn follow(&self, mut frames: impl FrameStream, told: Value) -> Result<(), Gone> {
         self.send(|| self.tagged("subscribed", told).into()).await?;
         while let Some(frame) = frames.next().await {
-            self.tell(frame).await?;
+            self.send_any(frame).await?;
         }
         self.send(|| self.tagged("ended", Value::Null).into()).await
     }
@@ -160,36 +160,36 @@ fn stored(record: &Record) -> Bytes {
 }
 
 /// Runs to the end of the stream, or of the socket.
-pub(super) async fn run(app: App, by: String, stream: Stream, outlet: Outlet) {
-    if let Err(problem) = open(app, by, stream, &outlet).await {
-        let reference = outlet.tag.get("ref").cloned();
+pub(super) async fn run(app: App, by: String, stream: Stream, sender: FrameSender) {
+    if let Err(problem) = open(app, by, stream, &sender).await {
+        let reference = sender.tag.get("ref").cloned();
         let mut refused = refuse(reference, &problem);
-        if let (Some(name), Some(refused)) = (outlet.tag.get("subscription"), refused.as_object_mut()) {
+        if let (Some(name), Some(refused)) = (sender.tag.get("subscription"), refused.as_object_mut()) {
             refused.insert("subscription".to_owned(), name.clone());
         }
-        drop(outlet.frames.send(refused.to_string().into()).await);
+        drop(sender.frames.send(refused.to_string().into()).await);
     }
 }
 
-async fn open(app: App, by: String, stream: Stream, outlet: &Outlet) -> Result<(), Problem> {
+async fn open(app: App, by: String, stream: Stream, sender: &FrameSender) -> Result<(), Problem> {
     // Boxed, because they are of very different sizes. A socket that is gone needs no answer.
     let done = match stream {
-        Stream::Events { session_id, query } => Box::pin(events(&app, &session_id, query, outlet)).await?,
+        Stream::Events { session_id, query } => Box::pin(events(&app, &session_id, query, sender)).await?,
         Stream::View { session_id, query } => {
             let head = app.sessions.row(&session_id).await?.head;
             let view = Box::pin(views::live(&app, &session_id, query)).await?;
-            Box::pin(outlet.follow(view, json!({ "head": head }))).await
+            Box::pin(sender.follow(view, json!({ "head": head }))).await
         }
         Stream::Turn { session_id, send } => {
             let turn = Box::pin(turns::follow(&app, &session_id, by, send)).await?;
-            Box::pin(outlet.follow(turn, Value::Null)).await
+            Box::pin(sender.follow(turn, Value::Null)).await
         }
-        Stream::Sessions(query) => Box::pin(outlet.follow(sessions::follow(&app, query)?, Value::Null)).await,
+        Stream::Sessions(query) => Box::pin(sender.follow(sessions::follow(&app, query)?, Value::Null)).await,
         Stream::Tasks(query) => {
             let tasks = Box::pin(tasks::TaskStream::follow(&app, query)).await?;
-            Box::pin(outlet.follow(tasks, Value::Null)).await
+            Box::pin(sender.follow(tasks, Value::Null)).await
         }
-        Stream::Asks => Box::pin(outlet.follow(LiveAsks::follow(&app)?, Value::Null)).await,
+        Stream::Asks => Box::pin(sender.follow(LiveAsks::follow(&app)?, Value::Null)).await,
     };
     drop(done);
     Ok(())
@@ -199,7 +199,7 @@ async fn events(
     app: &App,
     session_id: &SessionId,
     query: EventsQuery,
-    outlet: &Outlet,
+    sender: &FrameSender,
 ) -> Result<Result<(), Gone>, Problem> {
     let row = app.sessions.row(session_id).await?;
     let after = within(query.after.map(Seq), row.head)?;
@@ -208,11 +208,11 @@ async fn events(
         None | Some("native") => {
             let types = Types::parse(query.types.as_deref());
             let live = Live::new(app.reader.source(session_id, after, app.reader.admit()?), types);
-            Ok(outlet.follow(live, told).await)
+            Ok(sender.follow(live, told).await)
         }
         Some("snapshot") => {
             let snapshots = snapshot::follow(app, &row, after, Ids::None).await?;
-            Ok(outlet.follow(snapshots, told).await)
+            Ok(sender.follow(snapshots, told).await)
         }
         Some(other) => Err(unknown_dialect(other)),
     }

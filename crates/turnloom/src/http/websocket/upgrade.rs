@@ -1,4 +1,4 @@
-//! How a request becomes a WebSocket. What is said on it is not known here.
+//! Upgrades a request to a WebSocket. What is sent over it is not known here.
 
 use axum::body::Body;
 use axum::extract::FromRequestParts;

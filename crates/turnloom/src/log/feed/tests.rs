@@ -16,11 +16,11 @@ fn who_talks_on_is_no_news() {
     let feed = Feed::default();
     feed.begin_at(Position(7));
     feed.publish(commit(8, "a", &["delta", "thinking"]));
-    assert_eq!(feed.head(), FeedHead { position: Position(8), news: Position(7) });
+    assert_eq!(feed.head(), FeedHead { position: Position(8), notable: Position(7) });
     feed.publish(commit(9, "a", &["delta", "done"]));
-    assert_eq!(feed.head(), FeedHead { position: Position(9), news: Position(9) });
+    assert_eq!(feed.head(), FeedHead { position: Position(9), notable: Position(9) });
     feed.publish(commit(10, "a", &[]));
-    assert_eq!(feed.head().news, Position(10), "what changes without an event is news");
+    assert_eq!(feed.head().notable, Position(10), "what changes without an event is news");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The heart: groups of writes, each group one transaction. No thread, no queue, no clock and nobody to tell: it runs in a simulation on
-//! `:memory:` as it runs on disk.
+//! Writes in groups; each group is one transaction. There is no thread, no queue and no clock here, and nobody is notified, so the same code runs in
+//! a simulation on `:memory:` and on disk.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::Summary;
 
-use super::reader::{BUSY, Reader, STATEMENTS, session_by_id};
-use super::steps::{self, Chore, Progress};
+use super::reader::{BUSY_TIMEOUT, Reader, STATEMENTS, session_by_id};
+use super::steps::{self, BackgroundJob, Progress};
 use super::{int, schema, uint};
 use crate::log::{
     Append, Claim, CrashSafety, Created, Durability, Epoch, Error, NewSession, Position, SessionRow, new_head,
@@ -35,16 +35,16 @@ pub(crate) enum Removal {
 
 /// What became of a session that is to be made.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Made {
+pub(crate) enum CreateResult {
     New(Position),
     Exists(Box<SessionRow>),
 }
 
-impl From<Made> for Created {
-    fn from(made: Made) -> Self {
+impl From<CreateResult> for Created {
+    fn from(made: CreateResult) -> Self {
         match made {
-            Made::New(_) => Self::New,
-            Made::Exists(row) => Self::Exists(row),
+            CreateResult::New(_) => Self::New,
+            CreateResult::Exists(row) => Self::Exists(row),
         }
     }
 }
@@ -62,12 +62,12 @@ pub(crate) struct Db {
     reader: Reader,
     safety: CrashSafety,
     /// What the connection is set to.
-    sync: Sync,
+    sync: SyncMode,
 }
 
 /// When `SQLite` syncs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
+enum SyncMode {
     EachCommit,
     /// With the next commit that does, or the next checkpoint.
     Later,
@@ -93,14 +93,14 @@ impl Db {
     }
 
     fn prepare(mut connection: Connection, path: &Path, safety: CrashSafety) -> Result<Self, Error> {
-        connection.busy_timeout(BUSY).map_err(|cause| Error::open(path, cause))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|cause| Error::open(path, cause))?;
         schema::migrate(&mut connection, path)?;
         tune(&connection).map_err(|cause| Error::open(path, cause))?;
-        Ok(Self { reader: Reader { connection }, safety, sync: Sync::EachCommit })
+        Ok(Self { reader: Reader { connection }, safety, sync: SyncMode::EachCommit })
     }
 
     /// What a daemon that is gone did not finish.
-    pub(super) fn unfinished(&self) -> Result<Vec<Chore>, Error> {
+    pub(super) fn unfinished(&self) -> Result<Vec<BackgroundJob>, Error> {
         let keys = steps::left_hidden(&self.reader.connection)
             .map_err(|cause| Error::failed("list hidden sessions", cause))?;
         let has_stale_feed: bool = self
@@ -108,8 +108,8 @@ impl Db {
             .connection
             .query_row("SELECT EXISTS (SELECT 1 FROM feed WHERE removed IS NOT NULL)", (), |row| row.get(0))
             .map_err(|cause| Error::failed("read the feed", cause))?;
-        let tidy = has_stale_feed.then_some(Chore::TidyFeed { after: 0 });
-        Ok(keys.into_iter().map(Chore::Remove).chain(tidy).collect())
+        let tidy = has_stale_feed.then_some(BackgroundJob::TidyFeed { after: 0 });
+        Ok(keys.into_iter().map(BackgroundJob::Remove).chain(tidy).collect())
     }
 
     /// Questions to the same connection; it sees what was committed.
@@ -120,18 +120,18 @@ impl Db {
     /// Starts a group. If that fails, every write of the group and its commit say why.
     pub(crate) fn begin(&mut self, durability: Durability) -> Group<'_> {
         let sync = match (self.safety, durability) {
-            (CrashSafety::Power, _) | (CrashSafety::Process, Durability::Synced) => Sync::EachCommit,
-            (CrashSafety::Process, Durability::Grouped) => Sync::Later,
+            (CrashSafety::Power, _) | (CrashSafety::Process, Durability::Synced) => SyncMode::EachCommit,
+            (CrashSafety::Process, Durability::Grouped) => SyncMode::Later,
         };
         self.begin_with(sync)
     }
 
     /// Starts a group that a power cut may take back, with nothing that came before it.
     pub(crate) fn begin_unsynced(&mut self) -> Group<'_> {
-        self.begin_with(Sync::Later)
+        self.begin_with(SyncMode::Later)
     }
 
-    fn begin_with(&mut self, sync: Sync) -> Group<'_> {
+    fn begin_with(&mut self, sync: SyncMode) -> Group<'_> {
         let transaction = self
             .set_sync(sync)
             .and_then(|()| Transaction::new(&mut self.reader.connection, TransactionBehavior::Immediate));
@@ -139,10 +139,10 @@ impl Db {
     }
 
     /// `SQLite` takes this setting between transactions only.
-    fn set_sync(&mut self, wanted: Sync) -> rusqlite::Result<()> {
+    fn set_sync(&mut self, wanted: SyncMode) -> rusqlite::Result<()> {
         let level = match wanted {
-            Sync::EachCommit => "FULL",
-            Sync::Later => "NORMAL",
+            SyncMode::EachCommit => "FULL",
+            SyncMode::Later => "NORMAL",
         };
         if wanted != self.sync {
             self.reader.connection.pragma_update(None, "synchronous", level)?;
@@ -203,9 +203,9 @@ impl Group<'_> {
         Self { open: Err(error), events: 0 }
     }
 
-    pub(crate) fn create(&mut self, new: &NewSession) -> Result<Made, Error> {
+    pub(crate) fn create(&mut self, new: &NewSession) -> Result<CreateResult, Error> {
         let made = self.write("create a session", |db| create(db, new))?;
-        if let Made::New(_) = made {
+        if let CreateResult::New(_) = made {
             self.events += new.records.len() as u64;
         }
         Ok(made)
@@ -260,17 +260,17 @@ impl Group<'_> {
     }
 }
 
-fn create(db: &Connection, new: &NewSession) -> Result<Made, Stop> {
+fn create(db: &Connection, new: &NewSession) -> Result<CreateResult, Stop> {
     let head = new_head(&new.id, Seq::ZERO, &new.records)?;
     if let Some(row) = session_by_id(db, &new.id)? {
-        return Ok(Made::Exists(Box::new(row)));
+        return Ok(CreateResult::Exists(Box::new(row)));
     }
     let parent = new.share_blobs_of.as_ref().map(|parent| key_of(db, parent)).transpose()?;
     let key = insert_session(db, new)?;
     insert_events(db, key, &new.records)?;
     insert_blobs(db, key, &new.blobs)?;
     parent.map_or(Ok(()), |parent| share_blobs(db, key, parent))?;
-    Ok(Made::New(note(db, key, Seq::ZERO, head)?))
+    Ok(CreateResult::New(note(db, key, Seq::ZERO, head)?))
 }
 
 /// Adds a commit to the feed.

@@ -13,8 +13,8 @@ use crate::log::Error;
 const FILE: &str = "turnloom.lock";
 
 /// A process that was killed holds its files for a moment longer.
-const PATIENCE: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(10);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(10);
 
 /// Held as long as anything may write to the directory.
 #[derive(Debug)]
@@ -33,11 +33,11 @@ impl DataLock {
             .mode(0o600)
             .open(&path)
             .map_err(|cause| Error::io("open", &path, cause))?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => break,
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(RETRY_DELAY),
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     return Err(Error::Locked { path: data.to_owned(), pid: holder(&mut file) });
                 }
@@ -55,7 +55,7 @@ fn name_holder(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who has it, if it has come to say so and is still there.
+/// The process that holds the lock, if it wrote its id and still runs.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

@@ -1,5 +1,5 @@
-//! A file beside the database that says that there is one, and whether it is open. `SQLite` takes an empty file for a new database and a missing
-//! write-ahead log for an empty one; this is how it is noticed that something was there.
+//! A marker file beside the database: it says that a database exists and whether it is open. `SQLite` takes an empty file for a new database and a
+//! missing write-ahead log for an empty one; the marker reveals that something was lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ pub(super) enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct DatabaseMark {
     path: PathBuf,
 }
 
-impl Mark {
+impl DatabaseMark {
     /// Takes the mark of a database, and refuses to go on where something is missing that was there.
     pub(super) fn check(database: &Path) -> Result<Self, Error> {
         let mark = Self { path: beside(database, "-mark") };

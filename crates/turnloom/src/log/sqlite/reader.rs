@@ -1,4 +1,4 @@
-//! The questions, answered on one connection. No thread and no queue here.
+//! Read queries on one connection. There is no thread and no queue here.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::log::{
 const MMAP_BYTES: i64 = 256 * 1024 * 1024;
 
 /// How long a connection waits for a lock. Nobody of ours holds one that long; a person with the file open in a shell may.
-pub(super) const BUSY: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// More than the statements there are, so that each is compiled once.
 pub(super) const STATEMENTS: usize = 64;
@@ -48,7 +48,7 @@ impl Reader {
     fn connect(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "query_only", "ON")?;
         connection.pragma_update(None, "mmap_size", MMAP_BYTES)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -1,4 +1,5 @@
-//! Snapshots, saved and read. Saving one is a chore: it goes along with the next group, behind what somebody waits for, and has no sync of its own.
+//! Saves and reads snapshots. A save is a background job: it is added to the next group, after the writes that somebody waits for, and has no sync of
+//! its own.
 
 use bytes::Bytes;
 use rusqlite::{Connection, Row};
@@ -11,13 +12,13 @@ use super::{int, uint};
 use crate::log::{Error, Snapshot, SnapshotName};
 
 /// Snapshots on their way.
-pub(super) struct Saving {
+pub(super) struct SnapshotSave {
     snapshots: Vec<Snapshot>,
     answer: oneshot::Sender<Result<(), Error>>,
     outcome: Result<(), Error>,
 }
 
-impl Saving {
+impl SnapshotSave {
     pub(super) fn new(snapshots: Vec<Snapshot>) -> (Box<Self>, oneshot::Receiver<Result<(), Error>>) {
         let (answer, wait) = oneshot::channel();
         (Box::new(Self { snapshots, answer, outcome: Ok(()) }), wait)

@@ -1,15 +1,15 @@
-//! Work that is too much for one group: a session with a million events is made and removed in steps, one per group, and everybody else's writes go
-//! between them. Until it is whole, and from the moment it is removed, such a session is hidden; what a dead daemon left hidden is removed by the
-//! next.
+//! Work that is too large for one group: a session with a million events is created and deleted in steps, one per group, and other writes go between
+//! them. Such a session is hidden until it is complete, and from the moment it is deleted. Sessions that a crashed daemon left hidden are deleted by
+//! the next one.
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
-use super::db::{Group, Made, Stop, insert_blobs, insert_events, insert_session, key_of, note, share_blobs};
+use super::db::{CreateResult, Group, Stop, insert_blobs, insert_events, insert_session, key_of, note, share_blobs};
 use super::reader::session_by_id;
-use super::snapshots::{self, Saving};
+use super::snapshots::{self, SnapshotSave};
 use super::{int, uint};
 use crate::log::{Created, Error, NewSession, Position, SessionRow, Tails, new_head};
 
@@ -24,10 +24,10 @@ pub(super) const HIDDEN: i64 = 2;
 type Answer = oneshot::Sender<Result<Created, Error>>;
 
 /// Something that is done in steps.
-pub(super) enum Chore {
-    Make(Box<Making>),
+pub(super) enum BackgroundJob {
+    Make(Box<SessionCreation>),
     /// In one step, which nobody's write waits for.
-    Save(Box<Saving>),
+    Save(Box<SnapshotSave>),
     /// The session with this key, which is hidden.
     Remove(i64),
     /// What the feed says of sessions that are gone.
@@ -44,29 +44,29 @@ pub(super) enum Progress {
 }
 
 /// A session that is being made.
-pub(super) struct Making {
+pub(super) struct SessionCreation {
     new: NewSession,
     answer: Answer,
     key: Option<i64>,
     records: usize,
     blobs: usize,
-    outcome: Option<Result<Made, Error>>,
+    outcome: Option<Result<CreateResult, Error>>,
 }
 
-impl Chore {
+impl BackgroundJob {
     /// Whether somebody waits for it.
     pub(super) fn is_awaited(&self) -> bool {
-        matches!(self, Chore::Make(_) | Chore::Save(_))
+        matches!(self, BackgroundJob::Make(_) | BackgroundJob::Save(_))
     }
 
-    /// Whether it can be done again by whoever finds it undone.
+    /// Whether it can simply be done again if it was lost.
     pub(super) fn needs_no_sync(&self) -> bool {
-        matches!(self, Chore::Save(_))
+        matches!(self, BackgroundJob::Save(_))
     }
 
     pub(super) fn step(&mut self, group: &mut Group<'_>) -> Progress {
         match self {
-            Chore::Make(making) => {
+            BackgroundJob::Make(making) => {
                 let stepped = making.step(group);
                 if let Some(outcome) = stepped.transpose() {
                     making.outcome = Some(outcome);
@@ -74,42 +74,42 @@ impl Chore {
                 }
                 Progress::More
             }
-            Chore::Save(saving) => {
+            BackgroundJob::Save(saving) => {
                 saving.step(group);
                 Progress::Done
             }
             // Should the group break, the daemon ends, and the next one goes on.
-            Chore::Remove(key) => group.remove_part(*key).unwrap_or(Progress::Done),
-            Chore::TidyFeed { after } => group.tidy_feed(after).unwrap_or(Progress::Done),
+            BackgroundJob::Remove(key) => group.remove_part(*key).unwrap_or(Progress::Done),
+            BackgroundJob::TidyFeed { after } => group.tidy_feed(after).unwrap_or(Progress::Done),
         }
     }
 
     /// Tells who waits, once the last step is committed or the group has failed; what is left to do then is another chore.
-    pub(super) fn settle(self, committed: &Result<u64, Error>, tails: &Tails) -> Option<Chore> {
+    pub(super) fn settle(self, committed: &Result<u64, Error>, tails: &Tails) -> Option<BackgroundJob> {
         let making = match self {
-            Chore::Make(making) => making,
-            Chore::Save(saving) => {
+            BackgroundJob::Make(making) => making,
+            BackgroundJob::Save(saving) => {
                 saving.settle(committed);
                 return None;
             }
-            Chore::Remove(_) | Chore::TidyFeed { .. } => return None,
+            BackgroundJob::Remove(_) | BackgroundJob::TidyFeed { .. } => return None,
         };
-        let Making { new, answer, key, outcome, .. } = *making;
+        let SessionCreation { new, answer, key, outcome, .. } = *making;
         let outcome = match committed {
             Err(error) => Err(error.clone()),
             Ok(_) => outcome.unwrap_or(Err(Error::Closed)),
         };
-        let is_made = matches!(outcome, Ok(Made::New(_)));
-        if let Ok(Made::New(position)) = outcome {
+        let is_made = matches!(outcome, Ok(CreateResult::New(_)));
+        if let Ok(CreateResult::New(position)) = outcome {
             tails.publish(position, &new.id, Seq::ZERO, &new.records);
         }
         // A caller that left is not told.
         drop(answer.send(outcome.map(Created::from)));
-        key.filter(|_| !is_made).map(Chore::Remove)
+        key.filter(|_| !is_made).map(BackgroundJob::Remove)
     }
 }
 
-impl Making {
+impl SessionCreation {
     pub(super) fn new(new: NewSession) -> (Box<Self>, oneshot::Receiver<Result<Created, Error>>) {
         let (answer, wait) = oneshot::channel();
         (Box::new(Self { new, answer, key: None, records: 0, blobs: 0, outcome: None }), wait)
@@ -122,14 +122,14 @@ impl Making {
         new.records.len() > STEP_EVENTS || bytes.sum::<usize>() > STEP_BYTES
     }
 
-    fn step(&mut self, group: &mut Group<'_>) -> Result<Option<Made>, Error> {
+    fn step(&mut self, group: &mut Group<'_>) -> Result<Option<CreateResult>, Error> {
         let Some(key) = self.key else {
             return match group.begin_making(&self.new)? {
-                Begun::Hidden(key) => {
+                CreationStart::Hidden(key) => {
                     self.key = Some(key);
                     Ok(None)
                 }
-                Begun::Exists(row) => Ok(Some(Made::Exists(row))),
+                CreationStart::Exists(row) => Ok(Some(CreateResult::Exists(row))),
             };
         };
         let records = step_of(self.new.records.get(self.records..).unwrap_or_default(), |record| record.json.len());
@@ -158,24 +158,24 @@ fn step_of<T>(list: &[T], size: impl Fn(&T) -> usize) -> &[T] {
 }
 
 /// How the making of a session begins.
-enum Begun {
+enum CreationStart {
     Hidden(i64),
     Exists(Box<SessionRow>),
 }
 
 impl Group<'_> {
-    fn begin_making(&mut self, new: &NewSession) -> Result<Begun, Error> {
+    fn begin_making(&mut self, new: &NewSession) -> Result<CreationStart, Error> {
         self.write("create a session", |db| {
             new_head(&new.id, Seq::ZERO, &new.records)?;
             if let Some(row) = session_by_id(db, &new.id)? {
-                return Ok(Begun::Exists(Box::new(row)));
+                return Ok(CreationStart::Exists(Box::new(row)));
             }
             let parent = new.share_blobs_of.as_ref().map(|parent| key_of(db, parent)).transpose()?;
             let key = insert_session(db, new)?;
             hide(db, key)?;
             // Now, as long as the parent is there.
             parent.map_or(Ok(()), |parent| share_blobs(db, key, parent))?;
-            Ok(Begun::Hidden(key))
+            Ok(CreationStart::Hidden(key))
         })
     }
 
@@ -185,16 +185,16 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn finish_making(&mut self, key: i64, new: &NewSession) -> Result<Made, Error> {
+    fn finish_making(&mut self, key: i64, new: &NewSession) -> Result<CreateResult, Error> {
         self.write("create a session", |db| {
             if let Some(row) = session_by_id(db, &new.id)? {
-                return Ok(Made::Exists(Box::new(row)));
+                return Ok(CreateResult::Exists(Box::new(row)));
             }
             let summary = &new.summary;
             db.prepare_cached("UPDATE session SET id = ?2, archived = ?3, at_rest = ?4, asks = ?5 WHERE key = ?1")?
                 .execute((key, new.id.as_str(), summary.archived, summary.at_rest, int(summary.asks.len() as u64)))?;
             let head = new.records.last().map_or(Seq::ZERO, |last| last.seq);
-            Ok(Made::New(note(db, key, Seq::ZERO, head)?))
+            Ok(CreateResult::New(note(db, key, Seq::ZERO, head)?))
         })
     }
 

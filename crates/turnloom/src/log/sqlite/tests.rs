@@ -293,14 +293,14 @@ async fn what_a_killed_daemon_left_half_made_or_half_removed_is_removed() {
     group.create(&large("removed")).unwrap();
     assert!(matches!(group.delete(&id("removed")), Ok(Removal::Begun(..))), "not all of it in one group");
     group.commit().unwrap();
-    let (making, _wait) = Making::new(large("made"));
-    let mut chore = Chore::Make(making);
+    let (making, _wait) = SessionCreation::new(large("made"));
+    let mut background_job = BackgroundJob::Make(making);
     for _ in 0..5 {
         let mut group = db.begin(Durability::Synced);
-        assert_eq!(chore.step(&mut group), Progress::More);
+        assert_eq!(background_job.step(&mut group), Progress::More);
         group.commit().unwrap();
     }
-    drop((chore, db));
+    drop((background_job, db));
     assert!(count(data.path(), "SELECT count(*) FROM event") > 20_000);
     let store = open(data.path()).unwrap();
     for name in ["removed", "made"] {

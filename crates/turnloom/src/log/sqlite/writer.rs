@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::db::{Db, Group};
-use super::mark::{Mark, State};
-use super::steps::{Chore, Progress};
+use super::mark::{DatabaseMark, State};
+use super::steps::{BackgroundJob, Progress};
 use super::{Message, WRITE_QUEUE};
 use crate::log::{Durability, Error, Stats, Tails};
 
 /// What comes to the writer.
 pub(super) enum Job {
     Write(Write),
-    Chore(Chore),
+    Background(BackgroundJob),
 }
 
 /// One write on its way. Running it inside a group says how to settle it once the fate of the group is known.
@@ -25,7 +25,7 @@ pub(super) struct Write {
 }
 
 /// What is left to do after a write is a chore.
-type Settle = Box<dyn FnOnce(&Result<u64, Error>, &Tails) -> Option<Chore>>;
+type Settle = Box<dyn FnOnce(&Result<u64, Error>, &Tails) -> Option<BackgroundJob>>;
 
 impl Write {
     /// A write, what it does to the tails once it is committed, and where its answer will be.
@@ -33,7 +33,7 @@ impl Write {
         durability: Durability,
         work: W,
         apply: fn(&mut Group<'_>, &W) -> Result<T, Error>,
-        publish: fn(&Tails, &W, &T) -> Option<Chore>,
+        publish: fn(&Tails, &W, &T) -> Option<BackgroundJob>,
     ) -> (Self, oneshot::Receiver<Result<T, Error>>) {
         let (answer, wait) = oneshot::channel();
         let run = move |group: &mut Group<'_>| -> Settle {
@@ -61,29 +61,31 @@ pub(super) fn run(
     tails: &Tails,
     stats: &Arc<Stats>,
     failed: &watch::Sender<Option<Error>>,
-    mark: &Mark,
+    mark: &DatabaseMark,
 ) {
-    let mut chores = VecDeque::from(db.unfinished().unwrap_or_default());
+    let mut background_jobs = VecDeque::from(db.unfinished().unwrap_or_default());
     let mut failure: Option<Error> = None;
-    while let Some(jobs) = take(&mut queue, &chores) {
+    while let Some(jobs) = take(&mut queue, &background_jobs) {
         let mut writes = Vec::with_capacity(jobs.len());
         for job in jobs {
             match job {
                 Job::Write(write) => writes.push(write),
-                Job::Chore(chore) => chores.push_back(chore),
+                Job::Background(background_job) => background_jobs.push_back(background_job),
             }
         }
-        let chore = chores.pop_front();
-        if writes.is_empty() && chore.is_none() {
+        let background_job = background_jobs.pop_front();
+        if writes.is_empty() && background_job.is_none() {
             continue;
         }
-        let size = writes.len() + usize::from(chore.is_some());
+        let size = writes.len() + usize::from(background_job.is_some());
         let group = match &failure {
-            None if writes.is_empty() && chore.as_ref().is_some_and(Chore::needs_no_sync) => db.begin_unsynced(),
+            None if writes.is_empty() && background_job.as_ref().is_some_and(BackgroundJob::needs_no_sync) => {
+                db.begin_unsynced()
+            }
             None => db.begin(strictest(&writes)),
             Some(error) => Group::broken(error.clone()),
         };
-        let committed = commit(group, writes, chore, &mut chores, tails);
+        let committed = commit(group, writes, background_job, &mut background_jobs, tails);
         match committed {
             Ok(events) => stats.count(size, events),
             Err(error) if failure.is_none() => {
@@ -105,9 +107,9 @@ pub(super) fn run(
 
 /// What is queued. Nobody is waited for as long as there are chores. Nothing when the queue is closed and whatever somebody waits for is done;
 /// what is left to remove then is removed by the next daemon.
-fn take(queue: &mut mpsc::Receiver<Message<Job>>, chores: &VecDeque<Chore>) -> Option<Vec<Job>> {
+fn take(queue: &mut mpsc::Receiver<Message<Job>>, background_jobs: &VecDeque<BackgroundJob>) -> Option<Vec<Job>> {
     let mut jobs = Vec::new();
-    let first = if chores.is_empty() { Some(queue.blocking_recv()?) } else { None };
+    let first = if background_jobs.is_empty() { Some(queue.blocking_recv()?) } else { None };
     let more = std::iter::from_fn(|| queue.try_recv().ok()).take(WRITE_QUEUE);
     let mut close = false;
     for message in first.into_iter().chain(more) {
@@ -119,26 +121,29 @@ fn take(queue: &mut mpsc::Receiver<Message<Job>>, chores: &VecDeque<Chore>) -> O
     if close {
         queue.close();
     }
-    let is_over = jobs.is_empty() && queue.is_closed() && queue.is_empty() && !chores.iter().any(Chore::is_awaited);
+    let is_over = jobs.is_empty()
+        && queue.is_closed()
+        && queue.is_empty()
+        && !background_jobs.iter().any(BackgroundJob::is_awaited);
     (!is_over).then_some(jobs)
 }
 
 fn commit(
     mut group: Group<'_>,
     writes: Vec<Write>,
-    chore: Option<Chore>,
-    chores: &mut VecDeque<Chore>,
+    background_job: Option<BackgroundJob>,
+    background_jobs: &mut VecDeque<BackgroundJob>,
     tails: &Tails,
 ) -> Result<u64, Error> {
     let settles: Vec<Settle> = writes.into_iter().map(|write| (write.run)(&mut group)).collect();
-    let stepped = chore.map(|mut chore| (chore.step(&mut group), chore));
+    let stepped = background_job.map(|mut background_job| (background_job.step(&mut group), background_job));
     let committed = group.commit();
     for settle in settles {
-        chores.extend(settle(&committed, tails));
+        background_jobs.extend(settle(&committed, tails));
     }
     match stepped {
-        Some((Progress::More, chore)) if committed.is_ok() => chores.push_back(chore),
-        Some((_, chore)) => chores.extend(chore.settle(&committed, tails)),
+        Some((Progress::More, background_job)) if committed.is_ok() => background_jobs.push_back(background_job),
+        Some((_, background_job)) => background_jobs.extend(background_job.settle(&committed, tails)),
         None => {}
     }
     committed

@@ -71,12 +71,12 @@ fn a_head_only_moves_up() {
     let tail = tails.hold(&id());
     let head = tail.watch();
     publish(&tails, 5);
-    tail.learn(Seq(3));
+    tail.raise_head(Seq(3));
     assert_eq!(*head.borrow(), Head::At(Seq(5)));
-    tail.learn(Seq(7));
+    tail.raise_head(Seq(7));
     publish(&tails, 6);
     assert_eq!(*head.borrow(), Head::At(Seq(7)));
     tails.end(Position(9), &id());
-    tail.learn(Seq(9));
+    tail.raise_head(Seq(9));
     assert_eq!(*head.borrow(), Head::Gone);
 }

@@ -47,7 +47,7 @@ pub(super) fn prepare(command: &mut Command, role: Role) {
 const FIRST_FILE: libc::c_uint = 3;
 
 fn become_role(role: Role) -> Result<(), Errno> {
-    forget_inheritance();
+    reset_inherited_state();
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     match role {
         Role::Agent(AsAgent { daemon, guard, cgroup, files }) => {
@@ -59,10 +59,10 @@ fn become_role(role: Role) -> Result<(), Errno> {
             if let Some(given) = files {
                 setrlimit(Resource::Nofile, given)?;
             }
-            say_group(guard);
-            if let Some(entrance) = cgroup {
+            report_group(guard);
+            if let Some(join_file) = cgroup {
                 // Whether it worked is seen by the daemon.
-                write_all(entrance, b"0");
+                write_all(join_file, b"0");
             }
         }
         Role::Guard => {
@@ -77,7 +77,7 @@ fn become_role(role: Role) -> Result<(), Errno> {
 }
 
 /// Tells the guard which process group this process leads. Nothing is allocated.
-fn say_group(guard: RawFd) {
+fn report_group(guard: RawFd) {
     let mut message = [0_u8; 16];
     let mut rest = getpid().as_raw_nonzero().get().unsigned_abs();
     let mut start = message.len() - 1; // The last byte is the NUL that ends it.
@@ -101,9 +101,9 @@ fn write_all(file: RawFd, bytes: &[u8]) {
     unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Undoes what the daemon was given by whoever started it: ignored and blocked signals, open files. The daemon's own handlers end with
-/// `exec`, its own files are closed by it.
-fn forget_inheritance() {
+/// Undoes what the daemon inherited from its own parent: ignored and blocked signals, open files. The daemon's own handlers end with `exec`; the
+/// daemon closes its own files.
+fn reset_inherited_state() {
     for number in 1..=libc::SIGRTMAX() {
         // SAFETY: the default disposition installs no code. It is refused for those that cannot be changed.
         unsafe { libc::signal(number, libc::SIG_DFL) };

@@ -7,11 +7,11 @@ use tokio::time::{Instant, sleep_until};
 use turnloom_core::id::Seq;
 use turnloom_core::view::{OpsFrame, Window};
 
-use super::super::{Frame, FrameStream, Heard, PAGE, Source};
+use super::super::{Frame, FrameStream, PAGE, Source, SourceEvent};
 use super::{SharedView, Update};
 
 /// Changes that come within this time go out together: people do not see faster.
-const PACE: Duration = Duration::from_millis(30);
+const FRAME_INTERVAL: Duration = Duration::from_millis(30);
 
 #[derive(Debug)]
 pub struct LiveView {
@@ -53,7 +53,7 @@ impl LiveView {
 
 impl FrameStream for LiveView {
     async fn next(&mut self) -> Option<Frame> {
-        self.source.told();
+        self.source.reset_heartbeat();
         if std::mem::take(&mut self.may_be_behind)
             && let Some(frame) = self.update()
         {
@@ -61,18 +61,18 @@ impl FrameStream for LiveView {
         }
         loop {
             match self.source.next(PAGE, None).await {
-                Heard::Records(records) => {
+                SourceEvent::Records(records) => {
                     self.shared.take(&records);
                     // What is not folded yet lies between the view and us, when nobody else has looked for a while.
                     self.shared.catch_up(self.source.cursor()).await.ok()?;
                 }
-                Heard::Beat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
-                Heard::Closing | Heard::Gone(_) => return None,
-                Heard::Due => {}
+                SourceEvent::Heartbeat => return Some(Frame::Heartbeat { head: self.source.head().0 }),
+                SourceEvent::Closing | SourceEvent::Ended(_) => return None,
+                SourceEvent::Due => {}
             }
             sleep_until(self.next_frame).await;
             if let Some(frame) = self.update() {
-                self.next_frame = Instant::now() + PACE;
+                self.next_frame = Instant::now() + FRAME_INTERVAL;
                 return Some(frame);
             }
         }

@@ -1,5 +1,5 @@
-//! What is kept of a view beside its log, in parts. The log decides: what is kept is a shortcut, and whatever is odd about it is reason enough to fold
-//! the log from its beginning.
+//! The stored parts of a view. The log is authoritative: a stored part is a shortcut, and if anything about it is wrong, the log is folded from its
+//! beginning.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub const VIEW: &str = "view";
 
 /// What is known of it here.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct StoredView {
     /// Somebody has looked for it.
     is_known: bool,
     /// The position that each part is kept with.

@@ -13,16 +13,16 @@ use turnloom_core::runtime::{Beginning, Capabilities, Opening, Setting, StartFai
 use self::private::PrivateFiles;
 use self::stored::Stored;
 use super::instructions;
-use super::program::{self, ConversationLock, Environment, ProgramConfig, Versions, Wanted};
+use super::program::{self, ConversationLock, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, Running, Runtime, Starting, listed_params,
-    start_failure,
+    AdoptError, AgentInfo, Conversation, History, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture,
+    listed_params, start_failure,
 };
 use crate::process::Launch;
 
 const ID: &str = "claude";
 const NAME: &str = "Claude Code";
-const WANTED: Wanted = Wanted {
+const REQUIRED_PROGRAM: RequiredProgram = RequiredProgram {
     name: NAME,
     oldest: OLDEST,
     install: "install it with `npm install -g @anthropic-ai/claude-code`, or set `program` below `[claude]` in config.toml",
@@ -30,7 +30,7 @@ const WANTED: Wanted = Wanted {
 };
 
 /// What of the daemon's environment is meant for this program.
-const PASSED_ON: &[&str] = &[
+const INHERITED_ENV: &[&str] = &[
     "ANTHROPIC_*",
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -64,7 +64,7 @@ impl Claude {
     }
 
     fn environment(&self) -> Environment {
-        Environment::of_daemon(PASSED_ON, &self.config)
+        Environment::of_daemon(INHERITED_ENV, &self.config)
     }
 
     fn find(&self, environment: &Environment) -> Option<PathBuf> {
@@ -81,21 +81,23 @@ impl Claude {
         environment: &Environment,
         context: &LaunchContext,
     ) -> Result<(PathBuf, String), StartFailure> {
-        WANTED.check(self.find(environment), &self.config, &self.versions, environment, context).await
+        REQUIRED_PROGRAM.check(self.find(environment), &self.config, &self.versions, environment, context).await
     }
 
     async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
         let mut environment = self.environment();
         environment.of_session(&opening.params);
+        // It would switch the program's hooks off, and with them the rules.
+        environment.remove("CLAUDE_CODE_SIMPLE");
         let (program, _) = self.check(&environment, context).await?;
         let stored = Stored::new(&environment);
-        let (lost, conversations) = (lost(opening, &stored)?, stored.conversations());
-        let forgot = if lost.is_none() { forgot(opening, stored).await } else { None };
+        let (conversation_missing, conversations) = (conversation_missing(opening, &stored)?, stored.conversations());
+        let end_missing = if conversation_missing.is_none() { end_missing(opening, stored).await } else { None };
         let options = Options {
             new_conversation: uuid::Uuid::new_v4().to_string(),
-            lost,
-            forgot,
-            instructions: opening.cwd.as_deref().filter(|_| gives_instructions(opening)).and_then(said_above),
+            conversation_missing,
+            end_missing,
+            instructions: opening.cwd.as_deref().filter(|_| gives_instructions(opening)).and_then(parent_instructions),
             conversations: conversations.to_string_lossy().into_owned(),
         };
         let mut command = launch(opening, &options);
@@ -132,7 +134,7 @@ impl Claude {
 }
 
 /// Why the agent cannot go on with the conversation, if it cannot. Asked for by a client, that is an error; otherwise the session says so and goes on.
-fn lost(opening: &Opening, stored: &Stored) -> Result<Option<String>, StartFailure> {
+fn conversation_missing(opening: &Opening, stored: &Stored) -> Result<Option<String>, StartFailure> {
     let (id, wanted) = match &opening.beginning {
         Beginning::Fresh => return Ok(None),
         Beginning::Resume { provider_session_id, wanted } => (provider_session_id, *wanted),
@@ -153,7 +155,7 @@ fn lost(opening: &Opening, stored: &Stored) -> Result<Option<String>, StartFailu
 }
 
 /// Whether the end of the conversation is missing where the program keeps it: a program that was killed as it ended a turn may not have written it.
-async fn forgot(opening: &Opening, stored: Stored) -> Option<String> {
+async fn end_missing(opening: &Opening, stored: Stored) -> Option<String> {
     let (Beginning::Resume { provider_session_id, .. }, Some(anchor)) = (&opening.beginning, &opening.anchor) else {
         return None;
     };
@@ -163,7 +165,7 @@ async fn forgot(opening: &Opening, stored: Stored) -> Option<String> {
 }
 
 /// What the folders of the project above the working directory say. The program reads the working directory's own.
-fn said_above(cwd: &str) -> Option<String> {
+fn parent_instructions(cwd: &str) -> Option<String> {
     let cwd = Path::new(cwd);
     let project = program::project_of(cwd).filter(|project| *project != cwd)?;
     let said = instructions::of_project(project, cwd.parent()?, &["CLAUDE.md", ".claude/CLAUDE.md"]);
@@ -177,7 +179,7 @@ impl Runtime for Claude {
         ID
     }
 
-    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> RuntimeFuture<'a, AgentInfo> {
         Box::pin(async move {
             let environment = self.environment();
             let mut info = AgentInfo {
@@ -186,7 +188,7 @@ impl Runtime for Claude {
                 installed: true,
                 version: None,
                 capabilities: CAPABILITIES,
-                modes: MODES,
+                modes: Vec::new(),
                 settings: SETTINGS,
                 params: listed_params(self),
                 commands: None,
@@ -238,7 +240,7 @@ impl Runtime for Claude {
         i64::from(self.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a> {
         Box::pin(self.launch(opening, context))
     }
 
@@ -246,12 +248,12 @@ impl Runtime for Claude {
         &'a self,
         cwd: &'a Path,
         _: &'a LaunchContext,
-    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+    ) -> RuntimeFuture<'a, Result<Vec<Conversation>, AdoptError>> {
         let stored = Stored::new(&self.environment());
         Box::pin(async move { stored.list(cwd).await })
     }
 
-    fn history<'a>(&'a self, id: &'a str, _: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(&'a self, id: &'a str, _: &'a LaunchContext) -> RuntimeFuture<'a, Result<History, AdoptError>> {
         let stored = Stored::new(&self.environment());
         Box::pin(async move { stored.history(id).await })
     }

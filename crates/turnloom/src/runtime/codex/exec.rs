@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::codex::{
-    Do, EXEC_CAPABILITIES, EXEC_PARAMS, EXEC_SETTINGS, ExecProtocol, MODES, Run, RunEnd, config_fits,
+    EXEC_CAPABILITIES, EXEC_PARAMS, EXEC_SETTINGS, ExecProtocol, MODES, Run, RunEnd, RunnerCommand, config_fits,
 };
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
@@ -15,7 +15,7 @@ use super::profile::PrivateProfile;
 use super::{Installed, NAME, home_of, trust};
 use crate::process::{Agent, InProcess, Launch, Line, Spawner};
 use crate::runtime::program::{self, Environment, ProgramConfig};
-use crate::runtime::{AgentInfo, Asking, LaunchContext, Running, Runtime, Starting, describe};
+use crate::runtime::{AgentInfo, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, describe};
 
 const ID: &str = "codex-exec";
 
@@ -50,7 +50,7 @@ impl Runtime for CodexExec {
         ID
     }
 
-    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> RuntimeFuture<'a, AgentInfo> {
         Box::pin(self.0.info(self, "Codex, one process per turn", context))
     }
 
@@ -78,7 +78,7 @@ impl Runtime for CodexExec {
         i64::from(self.0.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a> {
         Box::pin(self.launch(opening, context))
     }
 }
@@ -102,7 +102,7 @@ impl Runner {
         let mut waiting: Option<Run> = None;
         loop {
             let order = if let Some(run) = waiting.take() {
-                Some(Do::Run(run))
+                Some(RunnerCommand::Run(run))
             } else {
                 tokio::select! {
                     () = terminated.cancelled() => return 0,
@@ -110,10 +110,10 @@ impl Runner {
                 }
             };
             match order {
-                Some(Do::Run(run)) => {
+                Some(RunnerCommand::Run(run)) => {
                     let stopped = async {
                         tokio::select! {
-                            () = terminated.cancelled() => After::End,
+                            () = terminated.cancelled() => AfterRun::End,
                             after = other_order(&mut orders) => after,
                         }
                     };
@@ -122,13 +122,13 @@ impl Runner {
                         return 0;
                     }
                     match after {
-                        After::GoOn => {}
-                        After::Then(run) => waiting = Some(run),
-                        After::End => return 0,
+                        AfterRun::GoOn => {}
+                        AfterRun::Then(run) => waiting = Some(run),
+                        AfterRun::End => return 0,
                     }
                 }
-                Some(Do::Interrupt {}) => {}
-                Some(Do::Exit {}) | None => return 0,
+                Some(RunnerCommand::Interrupt {}) => {}
+                Some(RunnerCommand::Exit {}) | None => return 0,
             }
         }
     }
@@ -137,10 +137,10 @@ impl Runner {
         &self,
         mut run: Run,
         output: &mut DuplexStream,
-        stopped: impl Future<Output = After>,
-    ) -> (RunEnd, After) {
+        stopped: impl Future<Output = AfterRun>,
+    ) -> (RunEnd, AfterRun) {
         let home = home_of(&self.environment);
-        trust::keep_unknown(&mut run, &self.cwd, home.as_deref());
+        trust::prevent_auto_trust(&mut run, &self.cwd, home.as_deref());
         let mut profile = None;
         let mut args: Vec<_> = run.args.into_iter().map(Into::into).collect();
         if let Some(home) = home.filter(|_| !run.config.is_empty()) {
@@ -151,12 +151,12 @@ impl Runner {
                 }
                 Err(error) => {
                     let stderr = format!("the settings for {NAME} cannot be written to {}: {error}", home.display());
-                    return (RunEnd { code: None, stderr }, After::GoOn);
+                    return (RunEnd { code: None, stderr }, AfterRun::GoOn);
                 }
             }
         }
         // Before the word that says what to do next.
-        let setup = super::SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]);
+        let setup = super::STARTUP_SETTINGS.iter().flat_map(|setting| ["-c".into(), (*setting).into()]);
         args.splice(1..1, setup);
         let launch = Launch {
             program: self.program.clone(),
@@ -173,11 +173,14 @@ impl Runner {
         let mut agent = match self.spawner.spawn(launch).await {
             Ok(agent) => agent,
             Err(error) => {
-                return (RunEnd { code: None, stderr: format!("{NAME} could not be started: {error}") }, After::GoOn);
+                return (
+                    RunEnd { code: None, stderr: format!("{NAME} could not be started: {error}") },
+                    AfterRun::GoOn,
+                );
             }
         };
         let Agent { input, output: said, handle } = &mut agent;
-        let mut after = After::GoOn;
+        let mut after = AfterRun::GoOn;
         let mut stopped = std::pin::pin!(stopped);
         let mut listening = true;
         if input.write_all(run.prompt.as_bytes()).await.is_ok() {
@@ -190,7 +193,7 @@ impl Runner {
                     if count == 0 {
                         break;
                     }
-                    // Whoever speaks has read its settings.
+                    // A process that writes has read its settings, so the file can go.
                     profile = None;
                     for line in lines.drain(..) {
                         // The beginning of a line that is over the limit: the protocol cannot read it either, and says so.
@@ -210,7 +213,7 @@ impl Runner {
                 stop = &mut stopped, if listening => {
                     (after, listening) = (stop, false);
                     // The next message may come between the end of a turn and the end of its process.
-                    if !matches!(after, After::Then(_)) {
+                    if !matches!(after, AfterRun::Then(_)) {
                         handle.terminate();
                     }
                 }
@@ -228,23 +231,23 @@ impl Runner {
 
 /// What follows the end of a process.
 #[derive(Debug, PartialEq)]
-enum After {
+enum AfterRun {
     GoOn,
     Then(Run),
     End,
 }
 
 /// What comes in while a process runs.
-async fn other_order(orders: &mut Orders) -> After {
+async fn other_order(orders: &mut Orders) -> AfterRun {
     match next(orders).await {
-        Some(Do::Interrupt {}) => After::GoOn,
-        Some(Do::Run(run)) => After::Then(run),
-        Some(Do::Exit {}) | None => After::End,
+        Some(RunnerCommand::Interrupt {}) => AfterRun::GoOn,
+        Some(RunnerCommand::Run(run)) => AfterRun::Then(run),
+        Some(RunnerCommand::Exit {}) | None => AfterRun::End,
     }
 }
 
 /// The next order. A line that is none is passed over: only our own protocol writes here.
-async fn next(orders: &mut Orders) -> Option<Do> {
+async fn next(orders: &mut Orders) -> Option<RunnerCommand> {
     while let Ok(Some(line)) = orders.next_segment().await {
         if let Ok(order) = serde_json::from_slice(&line) {
             return Some(order);

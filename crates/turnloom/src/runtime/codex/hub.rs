@@ -1,5 +1,5 @@
-//! One app-server and everybody who shares it. The hub is a task that owns the process and the [`Router`]; a session sees an agent inside this
-//! process whose pipe ends here. The router decides who hears what; this moves the lines.
+//! One app-server and the sessions that share it. The hub is a task that owns the process and the [`Router`]. Each session sees an agent inside this
+//! process whose pipe ends here. The router decides which client gets a line; the hub moves the lines.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,33 +22,33 @@ use crate::sync::Locked;
 const TO_HUB: usize = 256;
 /// What may wait for one client. A session takes what is there with each append, so this is many appends.
 const TO_CLIENT: usize = 8_192;
-/// How long the hub waits for a client that does not read before it goes on without it.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a server may say nothing at all while somebody waits to be let in, before it is taken for dead. Longer than a session waits.
-const SILENCE: Duration = Duration::from_secs(90);
+/// How long the hub waits for a client that does not read, or for a server that should exit, before it goes on without it.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a server may stay silent while a client waits for its handshake, before the server is taken for dead. Longer than a session waits.
+const SERVER_SILENCE_LIMIT: Duration = Duration::from_secs(90);
 /// How long the hub waits before it asks again what a busy server has refused.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// How long a server may take to end what its clients had running.
-const SETTLE: Duration = Duration::from_secs(5);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server that runs. A cheap handle.
 #[derive(Debug, Clone)]
 pub(super) struct Hub {
-    said: mpsc::Sender<Said>,
-    gone: Arc<Gone>,
+    sender: mpsc::Sender<HubMessage>,
+    left: Arc<LeftClients>,
 }
 
-/// Clients that have left while the hub had no room to be told. At most as many as there are clients.
+/// Clients that disconnected while the hub's queue was full. At most as many as there are clients.
 #[derive(Debug, Default)]
-struct Gone {
+struct LeftClients {
     clients: Locked<Vec<ClientId>>,
-    told: Notify,
+    notify: Notify,
 }
 
-impl Gone {
-    fn tell(&self, client: ClientId) {
+impl LeftClients {
+    fn push(&self, client: ClientId) {
         self.clients.lock().push(client);
-        self.told.notify_one();
+        self.notify.notify_one();
     }
 
     fn take(&self) -> Vec<ClientId> {
@@ -57,15 +57,15 @@ impl Gone {
 }
 
 #[derive(Debug)]
-enum Said {
-    Join { inbox: mpsc::Sender<Inbox>, answer: oneshot::Sender<ClientId> },
+enum HubMessage {
+    Join { inbox: mpsc::Sender<ClientMessage>, answer: oneshot::Sender<ClientId> },
     Line { client: ClientId, line: Vec<u8> },
-    Gone { client: ClientId },
+    Left { client: ClientId },
 }
 
 /// What a client gets.
 #[derive(Debug)]
-enum Inbox {
+enum ClientMessage {
     Lines(Vec<u8>),
     End { code: i32 },
 }
@@ -73,7 +73,7 @@ enum Inbox {
 impl Hub {
     /// Takes a server that was just started. It ends when nobody has used it for a while.
     pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, context: &LaunchContext) -> Self {
-        Self::start_with(server, idle_seconds, SILENCE, common, context)
+        Self::start_with(server, idle_seconds, SERVER_SILENCE_LIMIT, common, context)
     }
 
     fn start_with(
@@ -83,10 +83,10 @@ impl Hub {
         common: Placeholders,
         context: &LaunchContext,
     ) -> Self {
-        let (said, heard) = mpsc::channel(TO_HUB);
-        let gone = Arc::new(Gone::default());
+        let (sender, messages) = mpsc::channel(TO_HUB);
+        let left = Arc::new(LeftClients::default());
         let task = Task {
-            gone: Arc::clone(&gone),
+            left: Arc::clone(&left),
             server,
             router: Router::default(),
             clients: HashMap::new(),
@@ -97,20 +97,20 @@ impl Hub {
             silence,
             closing: context.closing.clone(),
         };
-        context.tracker.spawn(task.run(heard));
-        Self { said, gone }
+        context.tracker.spawn(task.run(messages));
+        Self { sender, left }
     }
 
     pub(super) fn is_alive(&self) -> bool {
-        !self.said.is_closed()
+        !self.sender.is_closed()
     }
 
     /// A place at this server, as an agent. Nothing when the server is gone.
     pub(super) async fn join(&self, context: &LaunchContext) -> Option<Agent> {
         let (inbox, messages) = mpsc::channel(TO_CLIENT);
         let (answer, joined) = oneshot::channel();
-        self.said.send(Said::Join { inbox, answer }).await.ok()?;
-        let client = Client { id: joined.await.ok()?, hub: self.said.clone(), gone: Arc::clone(&self.gone) };
+        self.sender.send(HubMessage::Join { inbox, answer }).await.ok()?;
+        let client = Client { id: joined.await.ok()?, hub: self.sender.clone(), left: Arc::clone(&self.left) };
         Some(Agent::in_process(&context.tracker, context.max_line_bytes, |pipes| client.serve(pipes, messages)))
     }
 }
@@ -119,12 +119,12 @@ impl Hub {
 #[derive(Debug)]
 struct Client {
     id: ClientId,
-    hub: mpsc::Sender<Said>,
-    gone: Arc<Gone>,
+    hub: mpsc::Sender<HubMessage>,
+    left: Arc<LeftClients>,
 }
 
 impl Client {
-    async fn serve(self, pipes: InProcess, mut inbox: mpsc::Receiver<Inbox>) -> i32 {
+    async fn serve(self, pipes: InProcess, mut inbox: mpsc::Receiver<ClientMessage>) -> i32 {
         let InProcess { input, mut output, terminated } = pipes;
         let mut lines = BufReader::new(input).split(b'\n');
         loop {
@@ -132,17 +132,17 @@ impl Client {
                 biased;
                 () = terminated.cancelled() => return 0,
                 message = inbox.recv() => match message {
-                    Some(Inbox::Lines(lines)) => if output.write_all(&lines).await.is_err() {
+                    Some(ClientMessage::Lines(lines)) => if output.write_all(&lines).await.is_err() {
                         return 0; // nobody listens any more
                     },
-                    Some(Inbox::End { code }) => {
+                    Some(ClientMessage::End { code }) => {
                         drop(output.flush().await);
                         return code;
                     }
                     None => return 1,
                 },
                 line = lines.next_segment() => match line {
-                    Ok(Some(line)) => if self.hub.send(Said::Line { client: self.id, line }).await.is_err() {
+                    Ok(Some(line)) => if self.hub.send(HubMessage::Line { client: self.id, line }).await.is_err() {
                         return 1;
                     },
                     Ok(None) | Err(_) => return 0,
@@ -155,13 +155,13 @@ impl Client {
 /// However a client ends, also where it is killed: what it had running must not go on.
 impl Drop for Client {
     fn drop(&mut self) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(Said::Gone { client: self.id }) {
-            self.gone.tell(self.id);
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(HubMessage::Left { client: self.id }) {
+            self.left.push(self.id);
         }
     }
 }
 
-fn hear(router: &mut Router, lines: &mut Vec<Line>, out: &mut Routed) {
+fn route_lines(router: &mut Router, lines: &mut Vec<Line>, out: &mut Routed) {
     for line in lines.drain(..) {
         let line = match &line {
             Line::Text(text) => runtime::Line::Text(text),
@@ -172,29 +172,29 @@ fn hear(router: &mut Router, lines: &mut Vec<Line>, out: &mut Routed) {
 }
 
 struct Task {
-    gone: Arc<Gone>,
+    left: Arc<LeftClients>,
     server: Agent,
     router: Router,
-    clients: HashMap<ClientId, mpsc::Sender<Inbox>>,
+    clients: HashMap<ClientId, mpsc::Sender<ClientMessage>>,
     workspaces: HashMap<String, Placeholders>,
     /// Outside all workspaces.
     common: Placeholders,
     spawner: Spawner,
     /// How long it is kept without anybody.
     idle: Duration,
-    /// How long it may leave somebody before the door.
+    /// How long the server may stay silent while a client waits for its handshake.
     silence: Duration,
     /// The daemon ends.
     closing: CancellationToken,
 }
 
 impl Task {
-    async fn run(mut self, mut heard: mpsc::Receiver<Said>) {
+    async fn run(mut self, mut messages: mpsc::Receiver<HubMessage>) {
         let mut lines = Vec::new();
         let mut silent = false;
         let mut alone = None;
         let mut handshake_since = None;
-        let mut asked_again = None;
+        let mut retry_since = None;
         let exit = loop {
             let waiting = self.server.input.is_waiting();
             alone = self.router.is_empty().then(|| alone.unwrap_or_else(Instant::now));
@@ -202,29 +202,29 @@ impl Task {
             let until = alone.unwrap_or_else(Instant::now) + self.idle;
             handshake_since = self.router.has_pending_handshake().then(|| handshake_since.unwrap_or_else(Instant::now));
             let hangs = handshake_since.map(|handshake_since| handshake_since + self.silence);
-            asked_again = self.router.has_refused().then(|| asked_again.unwrap_or_else(Instant::now));
-            let ask_again = asked_again.unwrap_or_else(Instant::now) + ASK_AGAIN;
+            retry_since = self.router.has_retries().then(|| retry_since.unwrap_or_else(Instant::now));
+            let retry_at = retry_since.unwrap_or_else(Instant::now) + RETRY_DELAY;
             let mut routed = Routed::default();
             tokio::select! {
-                said = heard.recv() => match said {
-                    Some(said) => self.hear_client(said, &mut routed),
+                message = messages.recv() => match message {
+                    Some(message) => self.handle_client(message, &mut routed),
                     // Nobody can come any more: the daemon ends, or the session whose own server this is.
                     None => break None,
                 },
-                () = self.gone.told.notified() => {
-                    let gone = self.gone.take();
+                () = self.left.notify.notified() => {
+                    let left = self.left.take();
                     // What they said before they left comes first.
-                    for said in std::iter::from_fn(|| heard.try_recv().ok()).take(TO_HUB) {
-                        self.hear_client(said, &mut routed);
+                    for message in std::iter::from_fn(|| messages.try_recv().ok()).take(TO_HUB) {
+                        self.handle_client(message, &mut routed);
                     }
-                    for client in gone {
-                        self.hear_client(Said::Gone { client }, &mut routed);
+                    for client in left {
+                        self.handle_client(HubMessage::Left { client }, &mut routed);
                     }
                 }
                 count = self.server.output.next_batch(&mut lines), if !silent => {
                     silent = count == 0;
                     handshake_since = None;
-                    hear(&mut self.router, &mut lines, &mut routed);
+                    route_lines(&mut self.router, &mut lines, &mut routed);
                 }
                 written = self.server.input.flush(), if waiting => if let Err(error) = written {
                     tracing::debug!(%error, "the input of codex is broken");
@@ -237,37 +237,37 @@ impl Task {
                     handshake_since = None;
                     self.server.handle.kill();
                 }
-                () = tokio::time::sleep_until(ask_again), if asked_again.is_some() => {
-                    asked_again = None;
-                    self.router.ask_again(&mut routed);
+                () = tokio::time::sleep_until(retry_at), if retry_since.is_some() => {
+                    retry_since = None;
+                    self.router.retry_refused(&mut routed);
                 }
                 () = self.closing.cancelled(), if nobody => break None,
             }
-            self.pass_on(routed).await;
+            self.write_routed(routed).await;
         };
-        // Whoever comes from here on has to start another one.
-        heard.close();
+        // From here on, a new session has to start another server.
+        messages.close();
         let reason = match exit {
             Some(exit) => format!("codex ended: {}", describe(&exit)),
             None => self.end().await,
         };
         tracing::info!(%reason, "an app-server of codex is gone");
         let mut routed = Routed::default();
-        self.router.server_gone(&reason, &mut routed);
+        self.router.server_closed(&reason, &mut routed);
         self.deliver(routed, 1).await;
     }
 
-    fn hear_client(&mut self, said: Said, routed: &mut Routed) {
-        match said {
-            Said::Join { inbox, answer } => {
+    fn handle_client(&mut self, message: HubMessage, routed: &mut Routed) {
+        match message {
+            HubMessage::Join { inbox, answer } => {
                 let client = self.router.connect();
                 self.clients.insert(client, inbox);
                 if answer.send(client).is_err() {
                     self.router.disconnect(client, routed);
                 }
             }
-            Said::Line { client, line } => self.router.from_client(client, &line, routed),
-            Said::Gone { client } => {
+            HubMessage::Line { client, line } => self.router.from_client(client, &line, routed),
+            HubMessage::Left { client } => {
                 self.clients.remove(&client);
                 self.router.disconnect(client, routed);
             }
@@ -276,12 +276,12 @@ impl Task {
 
     /// Ends a server that nobody uses: the end of its input is all it needs.
     async fn end(&mut self) -> String {
-        if tokio::time::timeout(SETTLE, self.settle()).await.is_err() {
+        if tokio::time::timeout(SETTLE_TIMEOUT, self.settle()).await.is_err() {
             tracing::warn!("codex did not end in time what its sessions had running");
         }
         drop(self.server.input.flush().await);
         self.server.input.close();
-        if tokio::time::timeout(PATIENCE, self.server.handle.wait()).await.is_err() {
+        if tokio::time::timeout(PEER_TIMEOUT, self.server.handle.wait()).await.is_err() {
             self.server.handle.kill();
             self.server.handle.wait().await;
         }
@@ -296,12 +296,12 @@ impl Task {
             if self.server.input.flush().await.is_err() || self.server.output.next_batch(&mut lines).await == 0 {
                 return;
             }
-            hear(&mut self.router, &mut lines, &mut routed);
-            self.pass_on(routed).await;
+            route_lines(&mut self.router, &mut lines, &mut routed);
+            self.write_routed(routed).await;
         }
     }
 
-    async fn pass_on(&mut self, mut routed: Routed) {
+    async fn write_routed(&mut self, mut routed: Routed) {
         loop {
             if !routed.to_server.is_empty()
                 && let Err(error) = self.server.input.queue(&routed.to_server)
@@ -327,20 +327,20 @@ impl Task {
         for reason in &routed.unreadable {
             tracing::warn!(%reason, "a line of codex could not be read");
         }
-        for cwd in routed.entered {
+        for cwd in routed.entered_dirs {
             if let Entry::Vacant(entry) = self.workspaces.entry(cwd) {
                 let placeholders = Placeholders::missing_in(entry.key().as_ref(), &self.spawner).await;
                 entry.insert(placeholders);
             }
         }
-        for cwd in routed.deserted {
+        for cwd in routed.idle_dirs {
             if let Some(placeholders) = self.workspaces.get(&cwd) {
                 placeholders.remove();
             }
             if !self.router.is_working() {
                 self.common.remove();
             }
-            if !self.router.works_in(&cwd) {
+            if !self.router.has_thread_in(&cwd) {
                 self.workspaces.remove(&cwd);
             }
         }
@@ -352,24 +352,24 @@ impl Task {
                 Some((same, lines)) if *same == client => lines.extend(line),
                 _ => {
                     if let Some((client, lines)) = batch.replace((client, line)) {
-                        self.send(client, Inbox::Lines(lines), &mut lost).await;
+                        self.send(client, ClientMessage::Lines(lines), &mut lost).await;
                     }
                 }
             }
         }
         if let Some((client, lines)) = batch {
-            self.send(client, Inbox::Lines(lines), &mut lost).await;
+            self.send(client, ClientMessage::Lines(lines), &mut lost).await;
         }
         for client in routed.left {
-            self.send(client, Inbox::End { code }, &mut lost).await;
+            self.send(client, ClientMessage::End { code }, &mut lost).await;
             self.clients.remove(&client);
         }
         lost
     }
 
-    async fn send(&mut self, client: ClientId, message: Inbox, lost: &mut Vec<ClientId>) {
+    async fn send(&mut self, client: ClientId, message: ClientMessage, lost: &mut Vec<ClientId>) {
         let Some(inbox) = self.clients.get(&client) else { return };
-        if inbox.send_timeout(message, PATIENCE).await.is_err() && !lost.contains(&client) {
+        if inbox.send_timeout(message, PEER_TIMEOUT).await.is_err() && !lost.contains(&client) {
             lost.push(client);
         }
     }
@@ -414,10 +414,10 @@ mod tests {
     async fn a_client_that_leaves_while_the_hub_has_no_room_is_heard_of() {
         let (context, id) = (context(), Router::default().connect());
         let (hub, _heard) = mpsc::channel(1);
-        hub.try_send(Said::Gone { client: id }).unwrap();
-        let gone = Arc::new(Gone::default());
-        drop(Client { id, hub, gone: Arc::clone(&gone) });
-        assert_eq!(gone.take(), [id]);
+        hub.try_send(HubMessage::Left { client: id }).unwrap();
+        let left = Arc::new(LeftClients::default());
+        drop(Client { id, hub, left: Arc::clone(&left) });
+        assert_eq!(left.take(), [id]);
         // The hub lets it go.
         let mute = |pipes: InProcess| async move {
             let _pipes = pipes;
@@ -425,9 +425,9 @@ mod tests {
         };
         let server = Agent::in_process(&context.tracker, 1 << 20, mute);
         let common = Placeholders::none(&context.spawner).await;
-        let hub = Hub::start_with(server, 3_600, SILENCE, common, &context);
+        let hub = Hub::start_with(server, 3_600, SERVER_SILENCE_LIMIT, common, &context);
         let agent = hub.join(&context).await.unwrap();
-        hub.gone.tell(id);
+        hub.left.push(id);
         assert_eq!(agent.handle.wait().await.code, Some(1), "it is the first one there");
     }
 }

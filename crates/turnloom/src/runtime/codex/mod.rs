@@ -17,17 +17,17 @@ use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 pub use self::exec::CodexExec;
 use self::hub::Hub;
 use self::placeholders::Placeholders;
-use super::program::{self, Environment, ProgramConfig, Versions, Wanted};
+use super::program::{self, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
-    AdoptError, AgentInfo, Asking, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, Starting,
-    listed_params, start_failure,
+    AdoptError, AgentInfo, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, RuntimeFuture,
+    StartFuture, listed_params, start_failure,
 };
 use crate::process::Launch;
 use crate::sync::Locked;
 
 const ID: &str = "codex";
 const NAME: &str = "Codex";
-const WANTED: Wanted = Wanted {
+const REQUIRED_PROGRAM: RequiredProgram = RequiredProgram {
     name: NAME,
     oldest: OLDEST,
     install: "install it with `npm install -g @openai/codex`, or set `program` below `[codex]` in config.toml",
@@ -35,10 +35,10 @@ const WANTED: Wanted = Wanted {
 };
 
 /// What of the daemon's environment is meant for this program.
-const PASSED_ON: &[&str] = &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "OLLAMA_*", "OPENROUTER_API_KEY"];
+const INHERITED_ENV: &[&str] = &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "OLLAMA_*", "OPENROUTER_API_KEY"];
 
 /// What Codex does at its start besides working: ask for updates, report, fetch plugins. And the plan, which it leaves out unless told.
-const SETUP: &[&str] = &[
+const STARTUP_SETTINGS: &[&str] = &[
     "check_for_update_on_startup=false",
     "analytics.enabled=false",
     "features.plugins=false",
@@ -104,7 +104,7 @@ impl Codex {
         let (program, _) = self.installed.check(&environment, context).await?;
         let common = Placeholders::missing_in_common(&environment, &context.spawner).await;
         let mut args = vec!["app-server".into()];
-        args.extend(SETUP.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
+        args.extend(STARTUP_SETTINGS.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
         let launch = Launch {
             program,
             args,
@@ -127,7 +127,7 @@ impl Runtime for Codex {
         ID
     }
 
-    fn info<'a>(&'a self, context: &'a LaunchContext) -> Asking<'a, AgentInfo> {
+    fn info<'a>(&'a self, context: &'a LaunchContext) -> RuntimeFuture<'a, AgentInfo> {
         Box::pin(self.installed.info(self, NAME, context))
     }
 
@@ -155,7 +155,7 @@ impl Runtime for Codex {
         i64::from(self.installed.config.idle_seconds) * 1000
     }
 
-    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> Starting<'a> {
+    fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a> {
         Box::pin(self.launch(opening, context))
     }
 
@@ -163,7 +163,7 @@ impl Runtime for Codex {
         &'a self,
         cwd: &'a Path,
         context: &'a LaunchContext,
-    ) -> Asking<'a, Result<Vec<Conversation>, AdoptError>> {
+    ) -> RuntimeFuture<'a, Result<Vec<Conversation>, AdoptError>> {
         Box::pin(async move {
             let hub =
                 self.shared(&Value::Null, context).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
@@ -181,7 +181,7 @@ impl Runtime for Codex {
         params: &'a Value,
         update: &'a MirrorUpdate,
         context: &'a LaunchContext,
-    ) -> Asking<'a, Result<(), AdoptError>> {
+    ) -> RuntimeFuture<'a, Result<(), AdoptError>> {
         Box::pin(async move {
             let hub = self.shared(params, context).await;
             let hub = hub.map_err(|failure| AdoptError::Unreadable(failure.message))?;
@@ -189,7 +189,11 @@ impl Runtime for Codex {
         })
     }
 
-    fn history<'a>(&'a self, id: &'a str, context: &'a LaunchContext) -> Asking<'a, Result<History, AdoptError>> {
+    fn history<'a>(
+        &'a self,
+        id: &'a str,
+        context: &'a LaunchContext,
+    ) -> RuntimeFuture<'a, Result<History, AdoptError>> {
         Box::pin(async move {
             let hub =
                 self.shared(&Value::Null, context).await.map_err(|failure| AdoptError::Unreadable(failure.message))?;
@@ -212,7 +216,7 @@ impl Installed {
 
     /// The surroundings that a session wants.
     fn environment(&self, params: &Value) -> Result<Environment, StartFailure> {
-        let mut environment = Environment::of_daemon(PASSED_ON, &self.config);
+        let mut environment = Environment::of_daemon(INHERITED_ENV, &self.config);
         if let Some(home) = params.get("codex_home").and_then(Value::as_str).map(Path::new) {
             // Codex does not start where its home is not there.
             std::fs::create_dir_all(home).map_err(|error| StartFailure {
@@ -238,7 +242,7 @@ impl Installed {
         let mut usual: Vec<PathBuf> = usual.iter().map(|place| home.join(place)).collect();
         usual.push("/usr/local/bin/codex".into());
         let found = program::find(ID, &self.config, environment, &usual)?;
-        Some(behind_launcher(&found).unwrap_or(found))
+        Some(native_program(&found).unwrap_or(found))
     }
 
     /// The program and its version, if it is one that can be driven.
@@ -247,7 +251,7 @@ impl Installed {
         environment: &Environment,
         context: &LaunchContext,
     ) -> Result<(PathBuf, String), StartFailure> {
-        WANTED.check(self.find(environment), &self.config, &self.versions, environment, context).await
+        REQUIRED_PROGRAM.check(self.find(environment), &self.config, &self.versions, environment, context).await
     }
 
     async fn info(&self, runtime: &dyn Runtime, name: &str, context: &LaunchContext) -> AgentInfo {
@@ -257,14 +261,14 @@ impl Installed {
             installed: true,
             version: None,
             capabilities: runtime.capabilities(),
-            modes: runtime.modes(),
+            modes: Vec::new(),
             settings: runtime.settings(),
             params: listed_params(runtime),
             commands: None,
             problem: None,
             fix: None,
         };
-        let environment = Environment::of_daemon(PASSED_ON, &self.config);
+        let environment = Environment::of_daemon(INHERITED_ENV, &self.config);
         match self.check(&environment, context).await {
             Ok((_, version)) => {
                 info.version = Some(version.split_whitespace().last().unwrap_or(&version).to_owned());
@@ -306,7 +310,7 @@ fn has_login(environment: &Environment) -> bool {
 }
 
 /// The native program behind `bin/codex.js`, in the package for this machine.
-fn behind_launcher(found: &Path) -> Option<PathBuf> {
+fn native_program(found: &Path) -> Option<PathBuf> {
     let launcher = found.canonicalize().ok().filter(|path| path.extension().is_some_and(|end| end == "js"))?;
     let package = launcher.parent()?.parent()?;
     let (short, triple) = match std::env::consts::ARCH {

@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::process::{Spawner, Watched};
+use crate::process::{Spawner, WatchedFolders};
 use crate::runtime::program::Environment;
 
 const NAMES: [&str; 4] = [".git", ".codex", ".agents", ".aws"];
 
 /// Those that were not there before Codex came. Should the daemon be killed, its guard removes them.
 #[derive(Debug)]
-pub(super) struct Placeholders(Watched);
+pub(super) struct Placeholders(WatchedFolders);
 
 impl Placeholders {
     pub(super) async fn missing_in(workspace: &Path, spawner: &Spawner) -> Self {

@@ -11,8 +11,8 @@ use turnloom_core::nesting;
 use turnloom_core::runtime::StartFailure;
 
 /// How the names of files begin that are read once.
-const OURS: &str = "turnloom-";
-const ENDING: &str = ".config.toml";
+const PRIVATE_PREFIX: &str = "turnloom-";
+const PROFILE_SUFFIX: &str = ".config.toml";
 
 /// Enough for 80 tables inside each other whose names have 80 parts each, which is as deep as TOML goes.
 const STACK: usize = 128 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub(super) fn of_session(home: Option<&Path>, params: &Value) -> Result<Map<Stri
         fix: Some("make the file, or choose another `profile`".to_owned()),
     };
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    let file = home.filter(|_| is_plain).map(|home| home.join(format!("{name}{ENDING}")));
+    let file = home.filter(|_| is_plain).map(|home| home.join(format!("{name}{PROFILE_SUFFIX}")));
     let file = file.ok_or_else(|| wrong(format!("{name:?} is not the name of a profile")))?;
     let text = fs::read_to_string(&file)
         .map_err(|error| wrong(format!("the profile {} cannot be read: {error}", file.display())))?;
@@ -60,8 +60,8 @@ impl PrivateProfile {
         fs::create_dir_all(home)?;
         sweep(home);
         let text = toml::to_string(&without_nulls(config)).map_err(std::io::Error::other)?;
-        let name = format!("{OURS}{}-{}", std::process::id(), uuid::Uuid::new_v4());
-        let path = home.join(format!("{name}{ENDING}"));
+        let name = format!("{PRIVATE_PREFIX}{}-{}", std::process::id(), uuid::Uuid::new_v4());
+        let path = home.join(format!("{name}{PROFILE_SUFFIX}"));
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let profile = Self { name, path };
         file.write_all(text.as_bytes())?;
@@ -83,7 +83,7 @@ impl Drop for PrivateProfile {
 fn sweep(home: &Path) {
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let inside = name.to_str().and_then(|name| name.strip_prefix(OURS)?.strip_suffix(ENDING));
+        let inside = name.to_str().and_then(|name| name.strip_prefix(PRIVATE_PREFIX)?.strip_suffix(PROFILE_SUFFIX));
         let process = inside.and_then(|inside| inside.split('-').next()?.parse::<u32>().ok());
         if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
             drop(fs::remove_file(entry.path()));

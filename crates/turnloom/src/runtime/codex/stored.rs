@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnloom_core::runtime::codex::{StoredThread, stored_threads, stored_turns};
-use turnloom_core::runtime::jsonrpc::{Flavor, Heard, Peer};
+use turnloom_core::runtime::jsonrpc::{Flavor, Peer, Received};
 use turnloom_core::runtime::{self, ImportedTurn};
 use turnloom_core::time::Timestamp;
 
@@ -14,14 +14,14 @@ use crate::process::{Agent, Line};
 use crate::runtime::{AdoptError, Conversation, History, LaunchContext, MirrorUpdate};
 
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 /// How much is asked for at a time.
 const PAGE: u64 = 100;
 /// How much there may be.
 const MAX_PAGES: usize = 100;
 
 pub(super) async fn list(hub: &Hub, cwd: &Path, context: &LaunchContext) -> Result<Vec<Conversation>, AdoptError> {
-    let mut caller = Caller::join(hub, context).await?;
+    let mut caller = RequestClient::join(hub, context).await?;
     let mut found = Vec::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
@@ -39,7 +39,7 @@ pub(super) async fn list(hub: &Hub, cwd: &Path, context: &LaunchContext) -> Resu
 }
 
 pub(super) async fn history(hub: &Hub, id: &str, context: &LaunchContext) -> Result<History, AdoptError> {
-    let mut caller = Caller::join(hub, context).await?;
+    let mut caller = RequestClient::join(hub, context).await?;
     let not_found = |_| AdoptError::NotFound(id.to_owned());
     let result = caller.call("thread/read", json!({ "threadId": id })).await.map_err(not_found)?;
     let thread: Value = serde_json::from_str(&result).map_err(|error| AdoptError::Unreadable(error.to_string()))?;
@@ -69,7 +69,7 @@ pub(super) async fn push(
     update: &MirrorUpdate,
     context: &LaunchContext,
 ) -> Result<(), AdoptError> {
-    let mut caller = Caller::join(hub, context).await?;
+    let mut caller = RequestClient::join(hub, context).await?;
     let (method, params) = match update {
         MirrorUpdate::Renamed(title) => ("thread/name/set", json!({ "threadId": id, "name": title })),
         MirrorUpdate::Archived => ("thread/archive", json!({ "threadId": id })),
@@ -88,12 +88,12 @@ fn conversation(thread: StoredThread) -> Conversation {
 }
 
 /// A client that only asks.
-struct Caller {
+struct RequestClient {
     agent: Agent,
     peer: Peer<()>,
 }
 
-impl Caller {
+impl RequestClient {
     async fn join(hub: &Hub, context: &LaunchContext) -> Result<Self, AdoptError> {
         let gone = || AdoptError::Unreadable("codex is gone".to_owned());
         let mut caller = Self { agent: hub.join(context).await.ok_or_else(gone)?, peer: Peer::new(Flavor::Plain) };
@@ -112,14 +112,14 @@ impl Caller {
             while self.agent.output.next_batch(&mut lines).await > 0 {
                 for line in lines.drain(..) {
                     let Line::Text(text) = &line else { continue };
-                    if let Heard::Response { result, .. } = self.peer.hear(runtime::Line::Text(text)) {
+                    if let Received::Response { result, .. } = self.peer.receive(runtime::Line::Text(text)) {
                         return result.map(str::to_owned).map_err(|error| error.message);
                     }
                 }
             }
             Err("codex is gone".to_owned())
         };
-        let answer = tokio::time::timeout(PATIENCE, asking).await;
+        let answer = tokio::time::timeout(ANSWER_TIMEOUT, asking).await;
         answer.unwrap_or_else(|_| Err(format!("codex did not answer {method} in time")))
     }
 }

@@ -16,11 +16,11 @@ use crate::runtime::program::project_of;
 const INSTRUCTIONS: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
 
 /// Changes a run so that it does not make Codex trust a project by itself.
-pub(super) fn keep_unknown(run: &mut Run, cwd: &Path, home: Option<&Path>) {
+pub(super) fn prevent_auto_trust(run: &mut Run, cwd: &Path, home: Option<&Path>) {
     let Some(project) = project_of(cwd).filter(|_| !run.resumes) else { return };
     let own = home.and_then(|home| fs::read_to_string(home.join("config.toml")).ok());
     let own = own.and_then(|text| profile::read(&text).ok()).unwrap_or_default();
-    if !may_write(run, &own) || [&own, &run.config].iter().any(|has| knows(has, cwd, project)) {
+    if !may_write(run, &own) || [&own, &run.config].iter().any(|has| knows_project(has, cwd, project)) {
         return;
     }
     let wanted = run.config.get("project_doc_max_bytes").and_then(Value::as_u64) != Some(0);
@@ -53,7 +53,7 @@ fn may_write(run: &Run, own: &Map<String, Value>) -> bool {
     sandbox.or_else(|| said(&run.config)).or_else(|| said(own)).unwrap_or_default()
 }
 
-fn knows(settings: &Map<String, Value>, cwd: &Path, project: &Path) -> bool {
+fn knows_project(settings: &Map<String, Value>, cwd: &Path, project: &Path) -> bool {
     let known = |folder: &Path| {
         let entry = settings.get("projects").and_then(|projects| projects.get(folder.to_str()?));
         entry.is_some_and(|entry| entry.get("trust_level").is_some())
@@ -80,7 +80,7 @@ mod tests {
         fs::write(cwd.join("AGENTS.override.md"), "dye\n").unwrap();
         fs::write(cwd.join("AGENTS.md"), "not read\n").unwrap();
         let after = |mut run: Run| {
-            keep_unknown(&mut run, &cwd, Some(home.path()));
+            prevent_auto_trust(&mut run, &cwd, Some(home.path()));
             Value::Object(run.config)
         };
         let name = cwd.to_str().unwrap();

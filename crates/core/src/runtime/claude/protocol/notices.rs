@@ -12,7 +12,7 @@ use crate::runtime::claude::wire::{RateLimit, System, texts};
 use crate::runtime::{Line, Output, Report, unparsed};
 
 /// What is read and says nothing that a session should remember.
-const NOTHING_NEW: &[&str] = &[
+const IGNORED_SUBTYPES: &[&str] = &[
     "thinking_tokens", // an estimate while the thinking itself streams
     "session_state_changed",
     "informational",
@@ -64,11 +64,11 @@ impl ClaudeProtocol {
                 out.report(Status { state: Activity::Retrying, label, attempt, detail });
             }
             "compact_boundary" => self.compacted(system, out),
-            "task_started" => self.after.tasks.started(system, &self.tools, out),
-            "task_updated" => self.after.tasks.updated(system, out),
-            "task_progress" => self.after.tasks.progress(system, out),
-            "task_notification" => self.after.tasks.ended(system, &self.conversation, out),
-            "background_tasks_changed" => self.after.tasks.are(system, out),
+            "task_started" => self.background.tasks.started(system, &self.tools, out),
+            "task_updated" => self.background.tasks.updated(system, out),
+            "task_progress" => self.background.tasks.progress(system, out),
+            "task_notification" => self.background.tasks.ended(system, &self.conversation, out),
+            "background_tasks_changed" => self.background.tasks.sync_background(system, out),
             "model_refusal_no_fallback" => self.turn.refused(),
             "notification" => {
                 let text = |name: &str| system.text(name).unwrap_or_default().to_owned();
@@ -89,7 +89,7 @@ impl ClaudeProtocol {
                     out.report(SessionUpdated { title, by: "agent".to_owned(), ..SessionUpdated::default() });
                 }
             }
-            subtype if NOTHING_NEW.contains(&subtype) => {}
+            subtype if IGNORED_SUBTYPES.contains(&subtype) => {}
             subtype => out.report(unparsed(&format!("claude/system/{subtype}"), &"an unknown kind of notice", line)),
         }
     }
@@ -98,7 +98,7 @@ impl ClaudeProtocol {
     fn init(&mut self, init: &System, out: &mut Output) {
         self.turn.init(out);
         let can = texts(init.rest.get("capabilities"));
-        self.after.schedule.turn_begins(can.iter().any(|what| what == "lifecycle_wakeup_source_v1"));
+        self.background.schedule.turn_started(can.iter().any(|what| what == "lifecycle_wakeup_source_v1"));
         if let Some(id) = init.text("session_id").filter(|id| *id != self.conversation) {
             id.clone_into(&mut self.conversation);
             let reason = "the agent began a new conversation".to_owned();
@@ -112,7 +112,7 @@ impl ClaudeProtocol {
             }
             self.model = Some(model.to_owned());
         }
-        self.mode_is(init.text("permissionMode"), out);
+        self.mode_reported(init.text("permissionMode"), out);
         for server in init.rest.get("mcp_servers").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| server.get(name).and_then(Value::as_str).unwrap_or_default();
             let (name, status) = (text("name"), text("status"));
@@ -129,7 +129,7 @@ impl ClaudeProtocol {
         }
     }
 
-    pub(super) fn mode_is(&mut self, mode: Option<&str>, out: &mut Output) {
+    pub(super) fn mode_reported(&mut self, mode: Option<&str>, out: &mut Output) {
         if let Some(mode) = mode.filter(|mode| *mode != self.mode) {
             mode.clone_into(&mut self.mode);
             out.report(ModeChanged { mode: mode.to_owned(), by: Some("agent".to_owned()) });
@@ -137,7 +137,7 @@ impl ClaudeProtocol {
     }
 
     fn status(&mut self, status: &System, out: &mut Output) {
-        self.mode_is(status.text("permissionMode"), out);
+        self.mode_reported(status.text("permissionMode"), out);
         if status.text("status") == Some("compacting") && self.compaction.is_none() {
             let by_hand = self.compacts_by_hand;
             let trigger = if by_hand { CompactionTrigger::Manual } else { CompactionTrigger::Auto };

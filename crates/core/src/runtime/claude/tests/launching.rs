@@ -143,10 +143,10 @@ fn a_conversation_is_begun_gone_on_with_or_copied() {
     };
     let resume = || Beginning::Resume { provider_session_id: "old".to_owned(), wanted: false };
     let fork = || Beginning::Fork { provider_session_id: "old".to_owned(), at: Some("entry".to_owned()) };
-    let lost = Options { lost: Some("gone".to_owned()), ..options() };
+    let conversation_missing = Options { conversation_missing: Some("gone".to_owned()), ..options() };
     assert_eq!(args(Beginning::Fresh, &options()), told("", "new", "", false, "new"));
     assert_eq!(args(resume(), &options()), told("old", "", "", false, "old"));
     assert_eq!(args(fork(), &options()), told("old", "new", "entry", true, "new"));
-    assert_eq!(args(resume(), &lost), told("", "new", "", false, "new"));
-    assert_eq!(args(fork(), &lost), told("", "new", "", false, "new"));
+    assert_eq!(args(resume(), &conversation_missing), told("", "new", "", false, "new"));
+    assert_eq!(args(fork(), &conversation_missing), told("", "new", "", false, "new"));
 }

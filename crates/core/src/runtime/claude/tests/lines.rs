@@ -72,7 +72,7 @@ impl Bench {
 
 pub(super) fn events(reports: &[Report]) -> Vec<&Event> {
     let event = |report| match report {
-        &Report::Fact { ref event, .. } | &Report::Kept { ref event, .. } => Some(event),
+        &Report::Fact { ref event, .. } | &Report::FactWithOutputFile { ref event, .. } => Some(event),
         _ => None,
     };
     reports.iter().filter_map(event).collect()
@@ -263,7 +263,9 @@ fn a_command_that_comes_back_at_once_is_in_the_background_also_of_an_older_progr
     let path = "/tmp/c/conversation/tasks/b1.output";
     let ended = json!({ "task_id": "b1", "status": "failed", "output_file": path, "summary": "\"Watch\" failed with exit code 7" });
     let said = bench.system("task_notification", ended);
-    let [Report::Kept { file, event: Event::BackgroundEnded(ended), .. }] = &said[..] else { panic!("{said:?}") };
+    let [Report::FactWithOutputFile { file, event: Event::BackgroundEnded(ended), .. }] = &said[..] else {
+        panic!("{said:?}")
+    };
     assert!(matches!(&**file, OutputFile::Whole { path: kept, .. } if kept == path), "{file:?}");
     assert_eq!((ended.exit_code, ended.status), (Some(7), WorkStatus::Failed));
 }
@@ -281,7 +283,9 @@ fn a_call_that_was_moved_to_the_background_has_its_result() {
     let path = "/tmp/c/conversation/tasks/k1.output";
     let end = json!({ "task_id": "k1", "status": "completed", "output_file": path, "summary": "loom/slow" });
     let said = bench.system("task_notification", end);
-    let [Report::Kept { file, event: Event::BackgroundEnded(_), .. }] = &said[..] else { panic!("{said:?}") };
+    let [Report::FactWithOutputFile { file, event: Event::BackgroundEnded(_), .. }] = &said[..] else {
+        panic!("{said:?}")
+    };
     let OutputFile::Entry(entry) = &**file else { panic!("{file:?}") };
     assert_eq!((entry.below.as_str(), entry.file.as_str()), ("/c/projects", "conversation.jsonl"));
     let notice = |task: &str, result: &str| {
@@ -361,7 +365,7 @@ fn only_files_of_the_conversation_are_read() {
             "Error: result (568,889 characters) exceeds maximum allowed tokens. Output has been saved to {path}.\nFormat: Plain text"
         );
         let said = bench.returns(&text.into(), &Value::Null);
-        assert_eq!(matches!(said[0], Report::Kept { .. }), own, "{path}");
+        assert_eq!(matches!(said[0], Report::FactWithOutputFile { .. }), own, "{path}");
     }
 }
 

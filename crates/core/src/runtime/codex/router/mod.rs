@@ -1,6 +1,6 @@
-//! Many conversations over one app-server. Each client speaks as if the server were its own; this gives every call a name of its own, brings
-//! answers back, and sends what the server says to the client whose thread it is about. Threads that nobody asked for are sub-agents: they belong
-//! to the client of their parent. Pure: lines in, lines out. What the lines mean for a session is not known here.
+//! Many conversations share one app-server. Each client speaks as if the server were its own. The router gives every call a unique id, returns
+//! answers to the caller, and sends each notification to the client that owns its thread. A thread that no client asked for is a sub-agent; it
+//! belongs to the client of its parent. Pure: lines in, lines out. The router does not know what the lines mean for a session.
 
 mod disconnect;
 mod responses;
@@ -22,10 +22,10 @@ use crate::runtime::jsonrpc::{Error, Id, Incoming, read};
 /// How much of a line that cannot be read is passed on.
 const UNREADABLE_BYTES: usize = 2 * 1024;
 
-/// Not Codex's word: what tells a client of a line that the server wrote and nobody can read.
+/// Our own method, not Codex's: tells a client that the server wrote a line that cannot be parsed.
 pub(super) const UNREADABLE: &str = "host/unreadable";
 
-/// One of those who share the server.
+/// One of the clients that share the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(u64);
 
@@ -34,7 +34,7 @@ impl ClientId {
     const NOBODY: Self = Self(0);
 }
 
-/// What is to be written where.
+/// What the router wants to write, and to whom.
 #[derive(Debug, Default)]
 pub struct Routed {
     /// Whole lines for the server's input.
@@ -45,10 +45,10 @@ pub struct Routed {
     pub left: Vec<ClientId>,
     /// Lines of the server that could not be read, and why.
     pub unreadable: Vec<String>,
-    /// Directories in which a thread is going to work.
-    pub entered: Vec<String>,
-    /// Directories in which a command was ended by force, while nobody else is at work there.
-    pub deserted: Vec<String>,
+    /// Directories in which a thread will work.
+    pub entered_dirs: Vec<String>,
+    /// Directories in which a command was killed and no thread works any more.
+    pub idle_dirs: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -57,17 +57,17 @@ pub struct Router {
     next_client: u64,
     next_id: i64,
     calls: BTreeMap<i64, Call>,
-    hello: Hello,
+    handshake: Handshake,
     threads: BTreeMap<String, Thread>,
     /// What the server asked and waits for.
     asked: BTreeMap<Id, Asked>,
     unclaimed: BTreeMap<String, UnclaimedThread>,
     held: usize,
-    /// Children, and the threads that have told of them.
-    told: BTreeMap<String, String>,
-    /// Threads of clients that have left, and whose children they are.
+    /// Children that their parent has announced: child id to parent id.
+    announced: BTreeMap<String, String>,
+    /// Threads of clients that have disconnected, each with its parent.
     forgotten: VecDeque<(String, Option<String>)>,
-    /// Names that clients have given to threads, until the server has told of them.
+    /// Names that clients have set on threads, until the server reports them.
     named: BTreeSet<(String, String)>,
 }
 
@@ -77,24 +77,24 @@ struct Thread {
     parent: Option<String>,
     /// The turn that runs in it.
     turn: Option<String>,
-    /// Its last turn did not come to its own end.
+    /// Its last turn was cut off.
     interrupted: bool,
     /// How many of its commands were running when they were last listed, without those that were ended since.
     commands: usize,
     cwd: Option<String>,
 }
 
-/// A thread of which it is not known whose it is.
+/// A thread whose owner is not known yet.
 #[derive(Debug, Default)]
 struct UnclaimedThread {
-    /// What it has said.
+    /// Its lines, held until the owner is known.
     lines: Vec<Vec<u8>>,
     /// Its parent, which is unclaimed as well.
     parent: Option<String>,
-    /// How often the server did not want to say who it is.
+    /// How often the server refused to read this thread.
     refused: usize,
-    /// It has refused, and is asked again in a while.
-    waits: bool,
+    /// The server has refused; the router asks again later.
+    retry_later: bool,
 }
 
 #[derive(Debug)]
@@ -103,51 +103,51 @@ struct Asked {
     thread_id: Option<String>,
 }
 
-/// Who waits for an answer.
+/// Who waits for the answer to a call that was sent to the server.
 #[derive(Debug)]
 enum Call {
-    Hello,
+    Handshake,
     Client {
         client: ClientId,
         id: Id,
         on_response: OnResponse,
     },
-    /// A turn is about to begin in this thread, and whoever wanted it has left.
-    Orphan {
+    /// A turn is about to begin in this thread, but its client has disconnected.
+    OrphanedTurn {
         thread_id: String,
         cwd: Option<String>,
     },
-    /// The router itself wants to know whose child this is.
-    Parent {
+    /// The router itself asks for the parent of this thread.
+    ReadParent {
         thread_id: String,
     },
-    /// What a thread had running is being ended, in this directory.
-    Cleaning {
+    /// The commands of a thread are being ended, in this directory.
+    EndCommands {
         cwd: Option<String>,
     },
-    Nobody,
+    Ignore,
 }
 
 /// The handshake happens once; everybody gets the same answer.
 #[derive(Debug, Default)]
-enum Hello {
+enum Handshake {
     #[default]
-    NotSaid,
-    Said {
+    NotStarted,
+    Pending {
         waiting: Vec<(ClientId, Id)>,
     },
-    Answered(String),
+    Done(String),
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct About<'a> {
+struct Params<'a> {
     #[serde(borrow)]
     thread_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    thread: Option<Named<'a>>,
+    thread: Option<ThreadInfo<'a>>,
     #[serde(borrow)]
-    turn: Option<TurnNamed<'a>>,
+    turn: Option<TurnInfo<'a>>,
     #[serde(borrow)]
     cwd: Option<Cow<'a, str>>,
     #[serde(borrow, alias = "threadName")]
@@ -158,7 +158,7 @@ struct About<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Named<'a> {
+struct ThreadInfo<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -167,7 +167,7 @@ struct Named<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct TurnNamed<'a> {
+struct TurnInfo<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -175,7 +175,7 @@ struct TurnNamed<'a> {
 }
 
 impl Router {
-    /// Somebody new.
+    /// Adds a client.
     pub fn connect(&mut self) -> ClientId {
         self.next_client += 1;
         let client = ClientId(self.next_client);
@@ -187,16 +187,16 @@ impl Router {
         self.clients.is_empty()
     }
 
-    /// Whether nothing is being ended any more. A server that goes before that leaves things behind: a command's sandbox in the workspace.
+    /// Whether all cleanup is done. A server that exits before that leaves things behind, such as a command's sandbox in the workspace.
     pub fn is_settled(&self) -> bool {
-        !self.calls.values().any(|call| matches!(call, Call::Cleaning { .. } | Call::Orphan { .. }))
+        !self.calls.values().any(|call| matches!(call, Call::EndCommands { .. } | Call::OrphanedTurn { .. }))
     }
 
-    /// Whether a client waits to be let in. The server answers that at once, whatever else goes on.
+    /// Whether a client waits for its handshake or its thread. The server answers these at once, whatever else it does.
     pub fn has_pending_handshake(&self) -> bool {
-        let knocks =
-            |call: &Call| matches!(call, Call::Hello | Call::Client { on_response: OnResponse::Thread { .. }, .. });
-        self.calls.values().any(knocks)
+        let is_pending =
+            |call: &Call| matches!(call, Call::Handshake | Call::Client { on_response: OnResponse::Thread { .. }, .. });
+        self.calls.values().any(is_pending)
     }
 
     // ---- from the clients ----
@@ -230,9 +230,9 @@ impl Router {
 
     fn request(&mut self, client: ClientId, id: Id, method: &str, params: &str, out: &mut Routed) {
         if method == "initialize" {
-            return self.greet(client, id, params, out);
+            return self.handshake(client, id, params, out);
         }
-        let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+        let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
         let Some(on_response) = self.on_response(client, method, &about) else {
             let thread_id = about.thread_id.unwrap_or_default();
             let error = Error::new(-32_600, format!("thread {thread_id} already has an active writer"));
@@ -242,15 +242,15 @@ impl Router {
         self.call(Call::Client { client, id, on_response }, method, &params, out);
     }
 
-    fn greet(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
-        match &mut self.hello {
-            Hello::NotSaid => {
-                self.hello = Hello::Said { waiting: vec![(client, id)] };
+    fn handshake(&mut self, client: ClientId, id: Id, params: &str, out: &mut Routed) {
+        match &mut self.handshake {
+            Handshake::NotStarted => {
+                self.handshake = Handshake::Pending { waiting: vec![(client, id)] };
                 let params: Value = serde_json::from_str(params).unwrap_or_default();
-                self.call(Call::Hello, "initialize", &params, out);
+                self.call(Call::Handshake, "initialize", &params, out);
             }
-            Hello::Said { waiting } => waiting.push((client, id)),
-            Hello::Answered(result) => out.to_clients.push((client, answer(&id, result))),
+            Handshake::Pending { waiting } => waiting.push((client, id)),
+            Handshake::Done(result) => out.to_clients.push((client, answer(&id, result))),
         }
     }
 
@@ -268,7 +268,7 @@ impl Router {
             Line::Text(bytes) => bytes,
             Line::TooLong { size, head, .. } => {
                 let error = format!("a line of {size} bytes is over the limit");
-                return match answered_in(head).and_then(|id| self.calls.remove(&id)) {
+                return match response_id_in(head).and_then(|id| self.calls.remove(&id)) {
                     Some(call) => self.answered(call, Err(Error::new(0, error)), out),
                     None => self.unreadable(error, line, out),
                 };
@@ -286,12 +286,12 @@ impl Router {
                 }
             }
             Ok(Some(Incoming::Request { id, params, .. })) => {
-                let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+                let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
                 let thread_id = about.thread_id.map(Cow::into_owned);
                 match thread_id.as_deref().map(|thread_id| self.owner_of(thread_id)) {
                     Some(Owner::Client(client)) => {
                         self.asked.insert(id, Asked { client, thread_id });
-                        out.to_clients.push((client, with_end(bytes)));
+                        out.to_clients.push((client, with_newline(bytes)));
                     }
                     Some(Owner::Unknown) => self.hold(thread_id.as_deref().unwrap_or_default(), bytes, out),
                     Some(Owner::Forgotten) | None => self.refuse(&id, out),
@@ -302,7 +302,7 @@ impl Router {
         }
     }
 
-    /// Whose it would have been is not known, so everybody hears that something was lost.
+    /// The owner of the line is not known, so every client is told that something was lost.
     fn unreadable(&mut self, error: String, line: Line<'_>, out: &mut Routed) {
         let (raw, size, sha256) = match line {
             Line::Text(bytes) => (bytes, bytes.len() as u64, None),
@@ -310,30 +310,30 @@ impl Router {
         };
         let raw = String::from_utf8_lossy(raw.get(..UNREADABLE_BYTES).unwrap_or(raw));
         let params = json!({ "error": error, "raw": raw, "size": size, "sha256": sha256 });
-        let told = encoded(&json!({ "method": UNREADABLE, "params": params }));
-        out.to_clients.extend(self.clients.iter().map(|client| (*client, told.clone())));
+        let notice = encoded(&json!({ "method": UNREADABLE, "params": params }));
+        out.to_clients.extend(self.clients.iter().map(|client| (*client, notice.clone())));
         out.unreadable.push(error);
     }
 
     fn notification(&mut self, method: &str, params: &str, bytes: &[u8], out: &mut Routed) {
-        let about: About<'_> = serde_json::from_str(params).unwrap_or_default();
+        let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
         let of_thread = about.thread.as_ref().map(|thread| &*thread.id);
         let Some(thread_id) = about.thread_id.as_deref().or(of_thread) else {
             // About the server itself, so for everybody.
-            return self.clients.iter().for_each(|client| out.to_clients.push((*client, with_end(bytes))));
+            return self.clients.iter().for_each(|client| out.to_clients.push((*client, with_newline(bytes))));
         };
         if method == "thread/name/updated"
             && self.named.remove(&(thread_id.to_owned(), about.name.as_deref().unwrap_or_default().to_owned()))
         {
-            return; // Whoever gave it this name knows.
+            return; // The client that set this name already knows it.
         }
         match self.owner_of(thread_id) {
             Owner::Client(client) => {
-                self.follow(method, thread_id, about.turn.as_ref());
+                self.track_turn(method, thread_id, about.turn.as_ref());
                 if method.starts_with("item/") {
-                    self.hear_of_children(thread_id, client, params);
+                    self.note_children(thread_id, client, params);
                 }
-                out.to_clients.push((client, with_end(bytes)));
+                out.to_clients.push((client, with_newline(bytes)));
             }
             Owner::Unknown => self.hold(thread_id, bytes, out),
             Owner::Forgotten => {}
@@ -341,7 +341,7 @@ impl Router {
     }
 
     /// Remembers what runs, so that it can be stopped when its client leaves.
-    fn follow(&mut self, method: &str, thread_id: &str, turn: Option<&TurnNamed<'_>>) {
+    fn track_turn(&mut self, method: &str, thread_id: &str, turn: Option<&TurnInfo<'_>>) {
         match (method, self.threads.get_mut(thread_id)) {
             ("turn/started", Some(thread)) => thread.turn = turn.map(|turn| turn.id.to_string()),
             ("turn/completed", Some(thread)) => {
@@ -355,15 +355,15 @@ impl Router {
 
     fn answered(&mut self, call: Call, result: Result<&str, Error>, out: &mut Routed) {
         match call {
-            Call::Hello => {
-                let Hello::Said { waiting } = std::mem::take(&mut self.hello) else { return };
+            Call::Handshake => {
+                let Handshake::Pending { waiting } = std::mem::take(&mut self.handshake) else { return };
                 match result {
                     Ok(result) => {
                         out.to_server.extend(encoded(&json!({ "method": "initialized" })));
                         for (client, id) in &waiting {
                             out.to_clients.push((*client, answer(id, result)));
                         }
-                        self.hello = Hello::Answered(result.to_owned());
+                        self.handshake = Handshake::Done(result.to_owned());
                     }
                     Err(error) => {
                         for (client, id) in waiting {
@@ -382,35 +382,35 @@ impl Router {
                 }
                 self.client_answered(client, on_response, result.ok(), out);
             }
-            Call::Orphan { thread_id, cwd } => {
+            Call::OrphanedTurn { thread_id, cwd } => {
                 let turn = result.ok().and_then(turn_in);
                 // If somebody goes on with the thread, the turn is theirs.
                 if turn.is_some() && !self.threads.contains_key(&thread_id) {
                     self.stop(&thread_id, turn.as_deref(), cwd, out);
                 }
             }
-            Call::Parent { thread_id } => match result {
+            Call::ReadParent { thread_id } => match result {
                 Ok(result) => self.parent_known(&thread_id, parent_of(result).as_deref(), out),
                 Err(_) => self.parent_refused(&thread_id, out),
             },
-            Call::Cleaning { cwd } => self.desert(cwd, out),
-            Call::Nobody => {}
+            Call::EndCommands { cwd } => self.report_idle_dir(cwd, out),
+            Call::Ignore => {}
         }
     }
 }
 
 fn turn_in(result: &str) -> Option<String> {
-    let about: About<'_> = serde_json::from_str(result).ok()?;
+    let about: Params<'_> = serde_json::from_str(result).ok()?;
     about.turn.map(|turn| turn.id.into_owned()).filter(|id| !id.is_empty())
 }
 
 fn parent_of(result: &str) -> Option<String> {
-    let about: About<'_> = serde_json::from_str(result).ok()?;
+    let about: Params<'_> = serde_json::from_str(result).ok()?;
     about.thread.and_then(|thread| thread.parent_thread_id).map(Cow::into_owned)
 }
 
-/// The call that a line answers of which only the beginning is known.
-fn answered_in(head: &[u8]) -> Option<i64> {
+/// The id of the call that a line answers, read from the beginning of a line that was cut.
+fn response_id_in(head: &[u8]) -> Option<i64> {
     let head = String::from_utf8_lossy(head);
     let id =
         head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"id\"")?.trim_start().strip_prefix(':')?;
@@ -426,7 +426,7 @@ fn encoded(line: &Value) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-fn with_end(line: &[u8]) -> Vec<u8> {
+fn with_newline(line: &[u8]) -> Vec<u8> {
     let mut whole = line.to_vec();
     whole.push(b'\n');
     whole

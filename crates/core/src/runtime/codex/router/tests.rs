@@ -50,7 +50,7 @@ struct World {
     server: Server,
     heard: BTreeMap<ClientId, Vec<Value>>,
     left: Vec<ClientId>,
-    deserted: Vec<String>,
+    idle_dirs: Vec<String>,
     /// Everything that was written to the server.
     written: Vec<Value>,
 }
@@ -58,7 +58,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let (router, server) = (Router::default(), Server::default());
-        Self { router, server, heard: BTreeMap::new(), left: Vec::new(), deserted: Vec::new(), written: Vec::new() }
+        Self { router, server, heard: BTreeMap::new(), left: Vec::new(), idle_dirs: Vec::new(), written: Vec::new() }
     }
 
     fn client(&mut self) -> ClientId {
@@ -83,7 +83,7 @@ impl World {
     fn settle(&mut self, mut out: Routed) {
         loop {
             self.left.append(&mut out.left);
-            self.deserted.append(&mut out.deserted);
+            self.idle_dirs.append(&mut out.idle_dirs);
             assert_eq!(out.unreadable, [""; 0]);
             for (client, line) in std::mem::take(&mut out.to_clients) {
                 assert_eq!(line.last(), Some(&b'\n'));
@@ -216,7 +216,7 @@ fn the_end_of_the_server_is_told_to_everybody() {
     router.from_client(one, br#"{"method":"initialize","id":1,"params":{}}"#, &mut out);
     router.from_client(two, br#"{"method":"thread/read","id":7,"params":{}}"#, &mut out);
     let mut out = Routed::default();
-    router.server_gone("it crashed", &mut out);
+    router.server_closed("it crashed", &mut out);
     assert_eq!(out.left, [one, two]);
     let told: Vec<_> = out.to_clients.iter().map(|(client, line)| (*client, String::from_utf8_lossy(line))).collect();
     assert_eq!(told.len(), 2);

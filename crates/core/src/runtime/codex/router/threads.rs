@@ -1,4 +1,4 @@
-//! Whose thread is whose. Those that nobody has asked for are unclaimed, until it is known whose child they are.
+//! Which client owns which thread. A thread that no client asked for is unclaimed until its parent is known.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -14,11 +14,11 @@ const MAX_UNCLAIMED: usize = 256;
 /// How often the server may refuse to say who one is: it does so until it has written the thread's file. All but the first time with a pause.
 const MAX_REFUSED: usize = 300;
 /// How many children are remembered that were told of and have not said anything.
-const MAX_TOLD: usize = 4_096;
+const MAX_ANNOUNCED: usize = 4_096;
 /// How many threads are remembered that nobody listens to any more.
 const MAX_FORGOTTEN: usize = 4_096;
 
-/// Who listens to a thread.
+/// The owner of a thread.
 pub(super) enum Owner {
     Client(ClientId),
     Forgotten,
@@ -28,20 +28,20 @@ pub(super) enum Owner {
 /// Commands that run. Which they are is the client's affair.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Listed {
+struct CommandList {
     data: Vec<IgnoredAny>,
 }
 
 /// An item that names other threads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Naming {
-    item: Named,
+struct ItemParams {
+    item: ItemThreads,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Named {
+struct ItemThreads {
     agent_thread_id: Option<String>,
     receiver_thread_ids: Vec<String>,
 }
@@ -52,22 +52,22 @@ fn children_in(params: &str) -> Vec<String> {
     if !params.contains("ThreadId") {
         return Vec::new();
     }
-    let item = serde_json::from_str::<Naming>(params).unwrap_or_default().item;
+    let item = serde_json::from_str::<ItemParams>(params).unwrap_or_default().item;
     item.agent_thread_id.into_iter().chain(item.receiver_thread_ids).filter(|id| !id.is_empty()).collect()
 }
 
 impl Router {
-    pub(super) fn own(&mut self, thread_id: &str, client: ClientId, cwd: Option<String>) {
-        self.recall(thread_id);
-        self.told.remove(thread_id);
+    pub(super) fn claim(&mut self, thread_id: &str, client: ClientId, cwd: Option<String>) {
+        self.unforget(thread_id);
+        self.announced.remove(thread_id);
         let new = Thread { owner: client, parent: None, turn: None, interrupted: false, commands: 0, cwd: None };
         let thread = self.threads.entry(thread_id.to_owned()).or_insert(new);
         thread.owner = client;
         thread.cwd = cwd.or(thread.cwd.take());
     }
 
-    /// Somebody wants a thread again; what its children say is of interest again as well.
-    fn recall(&mut self, thread_id: &str) {
+    /// A client wants this thread again, so the thread and its children are no longer forgotten.
+    fn unforget(&mut self, thread_id: &str) {
         let mut wanted = vec![thread_id.to_owned()];
         while let Some(parent) = wanted.pop() {
             self.forgotten.retain(|(id, of)| {
@@ -80,22 +80,22 @@ impl Router {
         }
     }
 
-    /// A thread has come. If nobody waits for it any more it is let go, unless somebody else has gone on with it.
+    /// A thread was opened. If its client has disconnected, the thread is released, unless another client owns it by now.
     pub(super) fn opened(&mut self, client: ClientId, thread_id: &str, cwd: Option<String>, out: &mut Routed) {
-        out.entered.extend(cwd.clone());
+        out.entered_dirs.extend(cwd.clone());
         if self.threads.get(thread_id).is_some_and(|thread| thread.owner != client) {
             return;
         }
-        self.own(thread_id, client, cwd);
+        self.claim(thread_id, client, cwd);
         // Also for one that is let go: what it has said tells what has to be stopped.
-        self.let_in(thread_id, out);
+        self.replay_held_lines(thread_id, out);
         if !self.clients.contains(&client) {
-            self.let_go(thread_id, out);
+            self.release_thread(thread_id, out);
         }
     }
 
-    /// It could not be had, so nobody listens to it, as before.
-    pub(super) fn disown(&mut self, thread_id: &str, client: ClientId) {
+    /// The thread could not be opened, so it has no owner, as before.
+    pub(super) fn unclaim(&mut self, thread_id: &str, client: ClientId) {
         if self.threads.get(thread_id).is_some_and(|thread| thread.owner == client)
             && let Some(thread) = self.threads.remove(thread_id)
         {
@@ -104,7 +104,7 @@ impl Router {
     }
 
     /// Whether a thread works in this directory, or may begin to.
-    pub fn works_in(&self, cwd: &str) -> bool {
+    pub fn has_thread_in(&self, cwd: &str) -> bool {
         self.threads.values().any(|thread| thread.cwd.as_deref() == Some(cwd))
     }
 
@@ -113,31 +113,37 @@ impl Router {
         self.threads.values().any(|thread| thread.turn.is_some())
     }
 
-    pub(super) fn desert(&self, cwd: Option<String>, out: &mut Routed) {
+    pub(super) fn report_idle_dir(&self, cwd: Option<String>, out: &mut Routed) {
         let busy = |cwd: &String| {
             self.threads.values().any(|thread| thread.turn.is_some() && thread.cwd.as_ref() == Some(cwd))
         };
-        out.deserted.extend(cwd.filter(|cwd| !busy(cwd)));
+        out.idle_dirs.extend(cwd.filter(|cwd| !busy(cwd)));
     }
 
     /// Which commands of a thread run. An interrupt may have ended some by force, and there may be none left.
-    pub(super) fn listed(&mut self, thread_id: &str, from_first: bool, result: Option<&str>, out: &mut Routed) {
-        let listed: Listed = result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default();
+    pub(super) fn commands_listed(
+        &mut self,
+        thread_id: &str,
+        from_first: bool,
+        result: Option<&str>,
+        out: &mut Routed,
+    ) {
+        let list: CommandList = result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default();
         let Some(thread) = self.threads.get_mut(thread_id) else { return };
-        thread.commands = listed.data.len() + if from_first { 0 } else { thread.commands };
+        thread.commands = list.data.len() + if from_first { 0 } else { thread.commands };
         if thread.interrupted && thread.commands == 0 {
             let cwd = thread.cwd.clone();
-            self.desert(cwd, out);
+            self.report_idle_dir(cwd, out);
         }
     }
 
     /// A command was ended by force. What its sandbox has left protects the others, as long as there are any.
-    pub(super) fn ended_one(&mut self, thread_id: &str, out: &mut Routed) {
+    pub(super) fn command_ended(&mut self, thread_id: &str, out: &mut Routed) {
         let Some(thread) = self.threads.get_mut(thread_id) else { return };
         thread.commands = thread.commands.saturating_sub(1);
         if thread.commands == 0 {
             let cwd = thread.cwd.clone();
-            self.desert(cwd, out);
+            self.report_idle_dir(cwd, out);
         }
     }
 
@@ -152,7 +158,7 @@ impl Router {
     /// Keeps what a thread says until it is known whose it is.
     pub(super) fn hold(&mut self, thread_id: &str, line: &[u8], out: &mut Routed) {
         if self.held >= MAX_HELD_LINES {
-            // Whoever it is, it has had its time.
+            // Too many lines are held; give up on all unclaimed threads.
             self.forget_unclaimed(out);
         }
         self.ask_for_parent(thread_id, out);
@@ -171,7 +177,7 @@ impl Router {
 
     fn read_thread(&mut self, thread_id: &str, out: &mut Routed) {
         let params = json!({ "threadId": thread_id });
-        self.call(Call::Parent { thread_id: thread_id.to_owned() }, "thread/read", &params, out);
+        self.call(Call::ReadParent { thread_id: thread_id.to_owned() }, "thread/read", &params, out);
     }
 
     /// A server that is busy refuses what it would answer a moment later.
@@ -180,45 +186,45 @@ impl Router {
         thread.refused += 1;
         match thread.refused {
             1 => self.read_thread(thread_id, out),
-            2..MAX_REFUSED => thread.waits = true,
+            2..MAX_REFUSED => thread.retry_later = true,
             _ => self.parent_known(thread_id, None, out),
         }
     }
 
-    /// Whether the server has refused something that it is to be asked again, a little later.
-    pub fn has_refused(&self) -> bool {
-        self.unclaimed.values().any(|thread| thread.waits)
+    /// Whether the server has refused something that the router will ask again later.
+    pub fn has_retries(&self) -> bool {
+        self.unclaimed.values().any(|thread| thread.retry_later)
     }
 
     /// Asks the server again what it has refused.
-    pub fn ask_again(&mut self, out: &mut Routed) {
-        let waits =
-            |(id, thread): (&String, &mut UnclaimedThread)| std::mem::take(&mut thread.waits).then(|| id.clone());
-        let waiting: Vec<String> = self.unclaimed.iter_mut().filter_map(waits).collect();
+    pub fn retry_refused(&mut self, out: &mut Routed) {
+        let retry_later =
+            |(id, thread): (&String, &mut UnclaimedThread)| std::mem::take(&mut thread.retry_later).then(|| id.clone());
+        let waiting: Vec<String> = self.unclaimed.iter_mut().filter_map(retry_later).collect();
         for thread_id in &waiting {
             self.read_thread(thread_id, out);
         }
     }
 
-    /// A thread may tell of those that it has started. That counts where the server does not say whose they are.
-    pub(super) fn hear_of_children(&mut self, parent: &str, client: ClientId, params: &str) {
+    /// A thread may announce the threads that it has started. That counts where the server does not name a parent.
+    pub(super) fn note_children(&mut self, parent: &str, client: ClientId, params: &str) {
         for child in children_in(params) {
             match self.owner_of(&child) {
                 Owner::Client(_) => {}
-                Owner::Forgotten => self.own_child(&child, parent, client),
+                Owner::Forgotten => self.claim_child(&child, parent, client),
                 Owner::Unknown => {
-                    if self.told.len() >= MAX_TOLD {
-                        self.told.clear();
+                    if self.announced.len() >= MAX_ANNOUNCED {
+                        self.announced.clear();
                     }
-                    self.told.insert(child, parent.to_owned());
+                    self.announced.insert(child, parent.to_owned());
                 }
             }
         }
     }
 
-    fn own_child(&mut self, thread_id: &str, parent: &str, client: ClientId) {
+    fn claim_child(&mut self, thread_id: &str, parent: &str, client: ClientId) {
         let cwd = self.threads.get(parent).and_then(|parent| parent.cwd.clone());
-        self.own(thread_id, client, cwd);
+        self.claim(thread_id, client, cwd);
         if let Some(thread) = self.threads.get_mut(thread_id) {
             thread.parent = Some(parent.to_owned());
         }
@@ -226,23 +232,23 @@ impl Router {
 
     pub(super) fn parent_known(&mut self, thread_id: &str, parent: Option<&str>, out: &mut Routed) {
         let room = self.unclaimed.len() < MAX_UNCLAIMED;
-        let told = self.told.get(thread_id).cloned();
-        let parent = parent.or(told.as_deref());
+        let announced = self.announced.get(thread_id).cloned();
+        let parent = parent.or(announced.as_deref());
         let owner = parent.map(|parent| (parent, self.owner_of(parent)));
         let Some(thread) = self.unclaimed.get_mut(thread_id) else { return };
         match owner {
             Some((parent, Owner::Client(client))) => {
-                self.own_child(thread_id, parent, client);
-                self.let_in(thread_id, out);
+                self.claim_child(thread_id, parent, client);
+                self.replay_held_lines(thread_id, out);
             }
-            // Whoever wanted its parent has left, so what it does is wanted by nobody. What it has said tells what has to be stopped.
+            // The client of its parent has disconnected, so nobody wants this thread. Its held lines say what has to be stopped.
             Some((parent, Owner::Forgotten)) => {
-                self.own(thread_id, ClientId::NOBODY, None);
+                self.claim(thread_id, ClientId::NOBODY, None);
                 if let Some(thread) = self.threads.get_mut(thread_id) {
                     thread.parent = Some(parent.to_owned());
                 }
-                self.let_in(thread_id, out);
-                self.let_go_all_of(ClientId::NOBODY, out);
+                self.replay_held_lines(thread_id, out);
+                self.release_threads_of(ClientId::NOBODY, out);
             }
             // A child of a child that is not known either.
             Some((parent, Owner::Unknown)) if room => {
@@ -254,12 +260,12 @@ impl Router {
         }
     }
 
-    /// When nothing is on its way that could tell whose they are, nobody will.
+    /// Forgets the unclaimed threads once no pending answer can name their owner.
     pub(super) fn settle_unclaimed(&mut self, out: &mut Routed) {
         let open = |call: &Call| {
-            matches!(call, Call::Client { on_response: OnResponse::Thread { .. }, .. } | Call::Parent { .. })
+            matches!(call, Call::Client { on_response: OnResponse::Thread { .. }, .. } | Call::ReadParent { .. })
         };
-        if !self.calls.values().any(open) && !self.has_refused() {
+        if !self.calls.values().any(open) && !self.has_retries() {
             self.forget_unclaimed(out);
         }
     }
@@ -271,8 +277,8 @@ impl Router {
         }
     }
 
-    /// Hears again what was held, of a thread and then of its children.
-    fn let_in(&mut self, thread_id: &str, out: &mut Routed) {
+    /// Routes the held lines of a thread again, then those of its children.
+    fn replay_held_lines(&mut self, thread_id: &str, out: &mut Routed) {
         let lines = self.unclaimed.remove(thread_id).unwrap_or_default().lines;
         self.held = self.held.saturating_sub(lines.len());
         for line in lines {
@@ -290,7 +296,7 @@ impl Router {
     fn forget(&mut self, thread_id: &str, out: &mut Routed) {
         let parent = self.unclaimed.get(thread_id).and_then(|thread| thread.parent.clone());
         self.remember_forgotten(thread_id, parent);
-        self.let_in(thread_id, out);
+        self.replay_held_lines(thread_id, out);
     }
 
     pub(super) fn remember_forgotten(&mut self, thread_id: &str, parent: Option<String>) {

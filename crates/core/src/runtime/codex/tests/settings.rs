@@ -105,7 +105,7 @@ fn a_name_with_a_hundred_thousand_parts_hurts_nobody() {
             params: json!({ "config": config }),
         };
         let settings = Settings::of(&opening, &Map::new());
-        settings.of_thread(&Beginning::Fresh).get("config").cloned()
+        settings.thread_params(&Beginning::Fresh).get("config").cloned()
     };
     for config in
         [json!({ path(200_000): 1, "model": "m" }), json!({ path(60): { path(1): [[[[[1]]]]] }, "model": "m" })]

@@ -215,6 +215,7 @@ impl World {
                     let description = "it was told to".to_owned();
                     self.input(at, Input::Exited { exit_code: Some(0), description });
                 }
+                Effect::StoreRule { .. } => {}
                 Effect::Reply { to, .. } => {
                     assert!(self.sessions[at].waiting.remove(&to), "replied twice, or to nobody");
                 }
@@ -281,7 +282,7 @@ impl World {
 
     fn server_dies(&mut self) {
         let mut routed = Routed::default();
-        self.router.server_gone("it crashed", &mut routed);
+        self.router.server_closed("it crashed", &mut routed);
         self.server.die();
         // What was on its way to the old one never arrives.
         self.take(Routed { to_server: Vec::new(), ..routed });
@@ -359,7 +360,7 @@ impl World {
             let id = session.machine.session_id();
             let violations = laws::check(&session.log, Ending::AtRest);
             broken.extend(violations.iter().map(|violation| format!("{id}: {violation}")));
-            if !session.machine.can_leave() {
+            if !session.machine.can_unload() {
                 broken.push(format!("{id} never came to rest: {:?}", session.machine));
             }
             if !session.waiting.is_empty() {

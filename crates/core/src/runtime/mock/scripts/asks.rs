@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::agent::{Heard, Step};
-use super::super::wire::{Given, Say, Wanted};
+use super::super::agent::{HostState, Step};
+use super::super::wire::{AgentMessage, AskAnswer, AskPayload};
 use super::steps::{ConcatSteps as _, result, say, start};
 use super::words_in;
 use crate::client_tools::text_of;
@@ -21,7 +21,7 @@ pub(super) fn permission(t: &str) -> Vec<Step> {
     vec![
         start(&id, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
         Step::Ask {
-            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Permission(asked) },
+            say: AgentMessage::Ask { key: id.clone(), by: None, request: AskPayload::Permission(asked) },
             then: Box::new(move |given| after_permission(&t, &id, given)),
         },
     ]
@@ -38,7 +38,11 @@ pub(super) fn permissions(t: &str) -> Vec<Step> {
         title: Some(format!("Change {path}")),
         ..asked(&edit, command)
     };
-    let ask = |id: &str, request| Say::Ask { key: id.to_owned(), by: None, request: Wanted::Permission(request) };
+    let ask = |id: &str, request| AgentMessage::Ask {
+        key: id.to_owned(),
+        by: None,
+        request: AskPayload::Permission(request),
+    };
     let (say_run, say_edit) = (ask(&run, asked(&run, command)), ask(&edit, change));
     let steps = vec![
         start(&run, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
@@ -49,8 +53,8 @@ pub(super) fn permissions(t: &str) -> Vec<Step> {
     [steps, words_in(t, "permitted", "Both are settled.")].concat_steps()
 }
 
-fn permitted(id: &str, given: &Given) -> Step {
-    let denied = matches!(given, Given::Permission { reply: PermissionReply::Reject, .. });
+fn permitted(id: &str, given: &AskAnswer) -> Step {
+    let denied = matches!(given, AskAnswer::Permission { reply: PermissionReply::Reject, .. });
     result(id, if denied { "rejected" } else { "" }, |result| {
         result.is_error = denied;
         result.denied = denied.then_some(true);
@@ -68,8 +72,8 @@ pub(super) fn questions(t: &str) -> Vec<Step> {
             multiple: false,
             free_text: false,
         };
-        let request = Wanted::Question(QuestionRequest { questions: vec![question], ..QuestionRequest::default() });
-        Say::Ask { key: format!("{t}-{name}"), by: None, request }
+        let request = AskPayload::Question(QuestionRequest { questions: vec![question], ..QuestionRequest::default() });
+        AgentMessage::Ask { key: format!("{t}-{name}"), by: None, request }
     };
     let steps = vec![
         Step::Ask { say: ask("question", "Which colour?", ["Indigo", "Madder"]), then: Box::new(|_| Vec::new()) },
@@ -90,7 +94,7 @@ pub(super) fn parallel_permission(t: &str) -> Vec<Step> {
         }),
         start(&run, "Bash", json!({ "command": command }), |start| start.command = Some(command.to_owned())),
         Step::Ask {
-            say: Say::Ask { key: run.clone(), by: None, request: Wanted::Permission(asked) },
+            say: AgentMessage::Ask { key: run.clone(), by: None, request: AskPayload::Permission(asked) },
             then: Box::new(move |given| {
                 [vec![result(&read, "warp = 120\n", |_| {})], after_permission(&t, &run, given)].concat_steps()
             }),
@@ -120,9 +124,9 @@ pub(super) fn subagent_permission(t: &str) -> Vec<Step> {
     ];
     let t = t.to_owned();
     let ask = Step::Ask {
-        say: Say::Ask { key: run.clone(), by: Some(id.clone()), request: Wanted::Permission(asked) },
+        say: AgentMessage::Ask { key: run.clone(), by: Some(id.clone()), request: AskPayload::Permission(asked) },
         then: Box::new(move |given| {
-            let denied = matches!(given, Given::Permission { reply: PermissionReply::Reject, .. });
+            let denied = matches!(given, AskAnswer::Permission { reply: PermissionReply::Reject, .. });
             let ended = SubagentEnded {
                 subagent_id: id.clone(),
                 status: WorkStatus::Completed,
@@ -148,11 +152,7 @@ const PLAN: &str = "# Weave the border\n\n1. **Measure** the warp in `loom.toml`
 /// Shows its plan, and goes on according to the choice.
 pub(super) fn plan_approval(t: &str) -> Vec<Step> {
     let id = format!("{t}-plan");
-    let choice = |reply, label: &str, rule: Option<&str>| PermissionOption {
-        reply,
-        label: label.to_owned(),
-        rule: rule.map(str::to_owned),
-    };
+    let choice = |reply, label: &str, rule: Option<&str>| option(reply, label, rule.map(str::to_owned));
     let input = json!({ "plan": PLAN });
     let asked = PermissionRequest {
         tool_name: "ExitPlanMode".to_owned(),
@@ -170,9 +170,9 @@ pub(super) fn plan_approval(t: &str) -> Vec<Step> {
     vec![
         start(&id, "ExitPlanMode", input, |_| {}),
         Step::Ask {
-            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Permission(asked) },
+            say: AgentMessage::Ask { key: id.clone(), by: None, request: AskPayload::Permission(asked) },
             then: Box::new(move |given| {
-                let Given::Permission { reply, message, .. } = given else { return Vec::new() };
+                let AskAnswer::Permission { reply, message, .. } = given else { return Vec::new() };
                 let rejected = *reply == PermissionReply::Reject;
                 let done = result(
                     &id,
@@ -194,6 +194,10 @@ pub(super) fn plan_approval(t: &str) -> Vec<Step> {
     ]
 }
 
+pub(super) fn option(reply: PermissionReply, label: &str, rule: Option<String>) -> PermissionOption {
+    PermissionOption { reply, label: label.to_owned(), rule, scope: None }
+}
+
 fn asked(id: &str, command: &str) -> PermissionRequest {
     PermissionRequest {
         tool_name: "Bash".to_owned(),
@@ -201,25 +205,21 @@ fn asked(id: &str, command: &str) -> PermissionRequest {
         tool_use_id: Some(ToolUseId::trusted(id)),
         title: Some(format!("Run {command}")),
         options: vec![
-            PermissionOption { reply: PermissionReply::Once, label: "Allow once".to_owned(), rule: None },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always".to_owned(),
-                rule: Some(format!("Bash({command})")),
-            },
-            PermissionOption {
-                reply: PermissionReply::Always,
-                label: "Always, also with other arguments".to_owned(),
-                rule: command.split(' ').next().map(|program| format!("Bash({program}:*)")),
-            },
-            PermissionOption { reply: PermissionReply::Reject, label: "Reject".to_owned(), rule: None },
+            option(PermissionReply::Once, "Allow once", None),
+            option(PermissionReply::Always, "Always", Some(format!("Bash({command})"))),
+            option(
+                PermissionReply::Always,
+                "Always, also with other arguments",
+                command.split(' ').next().map(|program| format!("Bash({program}:*)")),
+            ),
+            option(PermissionReply::Reject, "Reject", None),
         ],
         ..PermissionRequest::default()
     }
 }
 
-fn after_permission(t: &str, id: &str, given: &Given) -> Vec<Step> {
-    let Given::Permission { reply, updated_input, message } = given else { return Vec::new() };
+pub(super) fn after_permission(t: &str, id: &str, given: &AskAnswer) -> Vec<Step> {
+    let AskAnswer::Permission { reply, updated_input, message } = given else { return Vec::new() };
     let said = message.as_deref().unwrap_or("no reason given");
     let (result, text) = match reply {
         PermissionReply::Reject => (
@@ -269,15 +269,15 @@ pub(super) fn question(t: &str) -> Vec<Step> {
     };
     let t = t.to_owned();
     vec![Step::Ask {
-        say: Say::Ask { key: format!("{t}-question"), by: None, request: Wanted::Question(asked) },
+        say: AgentMessage::Ask { key: format!("{t}-question"), by: None, request: AskPayload::Question(asked) },
         then: Box::new(move |given| {
             let text = match given {
-                Given::Question { answers: Some(answers) } => {
+                AskAnswer::Question { answers: Some(answers) } => {
                     let answers: Vec<String> = answers.iter().map(|answers| answers.join(" and ")).collect();
                     format!("You chose {}.", answers.join("; "))
                 }
-                Given::Question { answers: None } => "Then I will choose myself.".to_owned(),
-                Given::Permission { .. } | Given::Interrupt { .. } | Given::ToolFailed { .. } => String::new(),
+                AskAnswer::Question { answers: None } => "Then I will choose myself.".to_owned(),
+                _ => String::new(),
             };
             words_in(&t, "answered", &text)
         }),
@@ -293,16 +293,16 @@ pub(super) fn interrupt(t: &str) -> Vec<Step> {
     };
     let t = t.to_owned();
     vec![Step::Ask {
-        say: Say::Ask { key: format!("{t}-interrupt"), by: None, request: Wanted::Interrupt(asked) },
+        say: AgentMessage::Ask { key: format!("{t}-interrupt"), by: None, request: AskPayload::Interrupt(asked) },
         then: Box::new(move |given| {
-            let value = if let Given::Interrupt { value } = given { value.clone() } else { Value::Null };
+            let value = if let AskAnswer::Interrupt { value } = given { value.clone() } else { Value::Null };
             words_in(&t, "picked", &format!("You gave me {value}."))
         }),
     }]
 }
 
-pub(super) fn clients_tools(t: &str, heard: &Heard) -> Vec<Step> {
-    let text = match heard.tools.as_slice() {
+pub(super) fn clients_tools(t: &str, host_state: &HostState) -> Vec<Step> {
+    let text = match host_state.tools.as_slice() {
         [] => "No client runs tools for me.".to_owned(),
         tools => format!("Clients run these for me: {}.", tools.join(", ")),
     };
@@ -310,9 +310,9 @@ pub(super) fn clients_tools(t: &str, heard: &Heard) -> Vec<Step> {
 }
 
 /// Calls a tool that a client runs; what follows its name is the input.
-pub(super) fn client_tool(t: &str, tool: &str, prompt: &str, heard: &Heard) -> Vec<Step> {
-    if !heard.tools.iter().any(|known| known == tool) {
-        return clients_tools(t, heard);
+pub(super) fn client_tool(t: &str, tool: &str, prompt: &str, host_state: &HostState) -> Vec<Step> {
+    if !host_state.tools.iter().any(|known| known == tool) {
+        return clients_tools(t, host_state);
     }
     let text = prompt.split_once(tool).map_or("", |(_, rest)| rest.trim());
     let input = match serde_json::from_str(text) {
@@ -331,12 +331,12 @@ pub(super) fn client_tool(t: &str, tool: &str, prompt: &str, heard: &Heard) -> V
     vec![
         start(&id, tool, input, |start| start.client_tool = Some(true)),
         Step::Ask {
-            say: Say::Ask { key: id.clone(), by: None, request: Wanted::Interrupt(asked) },
+            say: AgentMessage::Ask { key: id.clone(), by: None, request: AskPayload::Interrupt(asked) },
             then: Box::new(move |given| {
                 let (output, failed) = match given {
-                    Given::Interrupt { value } => (text_of(value), false),
-                    Given::ToolFailed { output } => (text_of(output), true),
-                    Given::Permission { .. } | Given::Question { .. } => (String::new(), true),
+                    AskAnswer::Interrupt { value } => (text_of(value), false),
+                    AskAnswer::ToolFailed { output } => (text_of(output), true),
+                    _ => (String::new(), true),
                 };
                 let text = if failed { format!("It failed: {output}") } else { format!("The client says: {output}") };
                 let result = result(&id, &output, |result| result.is_error = failed);

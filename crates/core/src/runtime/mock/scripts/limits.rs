@@ -28,7 +28,7 @@ pub(super) fn exceeded(words: &[&str]) -> Option<u64> {
     numbers.iter().zip(*limits).find(|(word, limit)| is_over(word, **limit)).map(|(_, limit)| *limit)
 }
 
-pub(super) fn too_much(prompt: &str, limit: u64) -> Vec<Step> {
+pub(super) fn number_too_large(prompt: &str, limit: u64) -> Vec<Step> {
     let failure = Failure {
         message: format!("{prompt:?} has a number over {limit}"),
         code: "invalid_request".to_owned(),

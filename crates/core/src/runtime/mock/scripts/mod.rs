@@ -3,6 +3,7 @@
 mod asks;
 mod limits;
 mod parallel;
+mod proposals;
 mod shared;
 mod steps;
 
@@ -16,8 +17,8 @@ use self::parallel::parallel;
 pub(super) use self::shared::pressed;
 use self::shared::{buttons, component, state};
 use self::steps::{ConcatSteps as _, progress, result, say, start, thinking, turn_end, usage};
-use super::agent::{Heard, Step, Stream, StreamText};
-use super::wire::Say;
+use super::agent::{HostState, Step, Stream, StreamText};
+use super::wire::AgentMessage;
 use crate::event::{
     Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, Delta, DiffUpdated, EndReason, Event,
@@ -36,6 +37,8 @@ const HELP: &[(&str, &str)] = &[
     ("image", "a small picture"),
     ("permission", "asks before it runs a command"),
     ("permissions", "asks for two things at once"),
+    ("bash COMMAND", "a command that the rules decide about; nothing is run"),
+    ("call TOOL INPUT", "the same with any tool; INPUT is JSON or a path"),
     ("parallel permission", "asks while another call runs"),
     ("question", "asks you two questions"),
     ("questions", "asks twice at once"),
@@ -79,12 +82,12 @@ groups larger and not the queue longer. A reader holds a `cursor` and nothing el
 ```\n\n| step | cost |\n|---|---:|\n| commit | 0.2 ms |\n| publish | 2 us |\n\n> A slow reader never blocks anyone.\n\n";
 
 /// The steps for a prompt; what they open is named after `t`.
-pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
+pub(super) fn play(prompt: &str, t: &str, host_state: &HostState) -> Vec<Step> {
     let words: Vec<&str> = prompt.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| limits::number(word));
     let size = |at: usize| number(at).and_then(|n| usize::try_from(n).ok());
     if let Some(limit) = limits::exceeded(&words) {
-        return limits::too_much(prompt, limit);
+        return limits::number_too_large(prompt, limit);
     }
     match words.as_slice() {
         ["help"] => help(t),
@@ -99,6 +102,8 @@ pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
         ["image"] => image(t),
         ["permission"] => permission(t),
         ["permissions"] => permissions(t),
+        ["bash", _, ..] => proposals::bash(t, prompt.trim_start().strip_prefix("bash").unwrap_or(prompt).trim()),
+        ["call", tool, _, ..] => proposals::call(t, tool, prompt),
         ["question"] => question(t),
         ["questions"] => questions(t),
         ["plan"] => plan(t),
@@ -110,9 +115,9 @@ pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
         ["component"] => component(t),
         ["buttons"] => buttons(t),
         ["interrupt"] => interrupt(t),
-        ["state"] => state(t, heard),
-        ["client"] => clients_tools(t, heard),
-        ["client", tool, ..] => client_tool(t, tool, prompt, heard),
+        ["state"] => state(t, host_state),
+        ["client"] => clients_tools(t, host_state),
+        ["client", tool, ..] => client_tool(t, tool, prompt, host_state),
         ["artifact"] => artifact(t),
         ["compaction"] => compaction(),
         ["retract"] => retract(t),
@@ -121,7 +126,7 @@ pub(super) fn play(prompt: &str, t: &str, heard: &Heard) -> Vec<Step> {
         ["end" | "ended" | "session.end"] => end(t),
         ["crash"] => [words_in(t, "crash", "I am about to"), vec![Step::Exit { code: 3 }]].concat_steps(),
         ["hang"] => [words_in(t, "hang", "Waiting."), vec![Step::Hang]].concat_steps(),
-        ["stubborn"] => vec![Step::GoDeaf],
+        ["stubborn"] => vec![Step::IgnoreSignals],
         ["linger"] => {
             [vec![Step::LeaveChild], words_in(t, "linger", "Somebody is still there."), vec![Step::Hang]].concat_steps()
         }
@@ -157,10 +162,10 @@ pub(super) fn words(block: &str, text: &str) -> Vec<Step> {
     let block = BlockId::trusted(block);
     let mut steps = Vec::new();
     for piece in text.split_inclusive(' ') {
-        steps.push(Step::Say(Say::Text { block: block.clone(), text: piece.to_owned() }));
+        steps.push(Step::Send(AgentMessage::Text { block: block.clone(), text: piece.to_owned() }));
         steps.push(Step::Pause);
     }
-    steps.push(Step::Say(Say::TextEnd { block, text: text.to_owned() }));
+    steps.push(Step::Send(AgentMessage::TextEnd { block, text: text.to_owned() }));
     steps
 }
 
@@ -183,7 +188,7 @@ pub(super) fn compaction() -> Vec<Step> {
 pub(super) fn welcome() -> Vec<Step> {
     let look = "welcome-look";
     let mut steps = vec![
-        Step::Say(Say::TurnStart {}),
+        Step::Send(AgentMessage::TurnStart {}),
         start(look, "Read", json!({ "file_path": "loom.toml" }), |start| {
             start.file_path = Some("loom.toml".to_owned());
             start.is_file_read = Some(true);
@@ -235,7 +240,7 @@ fn demo(t: &str) -> Vec<Step> {
     steps.extend(subagent(t));
     steps.extend(plan_at(3));
     steps.extend(component(t));
-    steps.extend(state(t, &Heard::default()));
+    steps.extend(state(t, &HostState::default()));
     steps.extend(image(t));
     steps.extend(artifact(t));
     steps.extend(status(t, RETRY_MS));
@@ -446,7 +451,7 @@ fn background(t: &str) -> Vec<Step> {
         exit_code: Some(0),
         ..BackgroundEnded::default()
     };
-    let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Say(Say::TurnStart {})];
+    let mut later = vec![Step::Sleep { ms: 150 }, say(&Event::from(ended)), Step::Send(AgentMessage::TurnStart {})];
     later.extend(words_in(t, "unasked", "The background work has ended well."));
     steps.push(Step::Later(later));
     steps
@@ -505,9 +510,9 @@ fn artifact(t: &str) -> Vec<Step> {
 fn retract(t: &str) -> Vec<Step> {
     let block = BlockId::trusted(format!("{t}-retracted"));
     vec![
-        Step::Say(Say::Text { block: block.clone(), text: "This is what I was going to".to_owned() }),
+        Step::Send(AgentMessage::Text { block: block.clone(), text: "This is what I was going to".to_owned() }),
         Step::Sleep { ms: 60 },
-        Step::Say(Say::TextEnd { block, text: "I said it differently in the end.".to_owned() }),
+        Step::Send(AgentMessage::TextEnd { block, text: "I said it differently in the end.".to_owned() }),
     ]
 }
 
@@ -525,7 +530,7 @@ fn error(t: &str) -> Vec<Step> {
 fn end(t: &str) -> Vec<Step> {
     let mut steps = words_in(t, "end", "Goodbye.");
     steps.push(turn_end(Outcome::Completed, None));
-    steps.push(Step::Say(Say::SessionEnd { reason: EndReason::Completed }));
+    steps.push(Step::Send(AgentMessage::SessionEnd { reason: EndReason::Completed }));
     steps
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::agent::{Heard, Step};
+use super::super::agent::{HostState, Step};
 use super::steps::say;
 use super::words_in;
 use crate::event::{ComponentUpdate, Event, StateDelta, StateSnapshot, Surface};
@@ -39,9 +39,9 @@ fn note(component_id: String, props: Value, merge: bool) -> Step {
     say(&Event::from(ComponentUpdate { component_id, name, surface, props, merge }))
 }
 
-pub(super) fn state(t: &str, heard: &Heard) -> Vec<Step> {
-    if let Some(state) = &heard.state {
-        return one_row_more(t, state);
+pub(super) fn state(t: &str, host_state: &HostState) -> Vec<Step> {
+    if let Some(state) = &host_state.state {
+        return add_row(t, state);
     }
     let patch = json!([{ "op": "replace", "path": "/rows", "value": 2 }, { "op": "add", "path": "/colours/-", "value": "weld" }]);
     let mut steps = vec![
@@ -54,7 +54,7 @@ pub(super) fn state(t: &str, heard: &Heard) -> Vec<Step> {
 }
 
 /// What it does with a state that a client has written to.
-fn one_row_more(t: &str, state: &Value) -> Vec<Step> {
+fn add_row(t: &str, state: &Value) -> Vec<Step> {
     let rows = state.get("rows").and_then(Value::as_u64).unwrap_or(0) + 1;
     let patch = json!([{ "op": "add", "path": "/rows", "value": rows }]);
     let mut steps = vec![say(&Event::from(StateDelta { patch, by: "agent".to_owned() }))];

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::agent::Step;
-use super::super::wire::Say;
+use super::super::wire::AgentMessage;
 use crate::event::{Event, Failure, Outcome, Thinking, ToolProgress, ToolResult, ToolStart, Usage};
 use crate::id::{BlockId, SubagentId, ToolUseId};
 
@@ -58,19 +58,19 @@ pub(super) fn usage(input_tokens: u64, output_tokens: u64) -> Step {
 }
 
 pub(super) fn turn_end(outcome: Outcome, error: Option<Failure>) -> Step {
-    Step::Say(Say::TurnEnd { outcome, reason: None, error })
+    Step::Send(AgentMessage::TurnEnd { outcome, reason: None, error })
 }
 
 pub(super) fn say(event: &Event) -> Step {
-    Step::Say(Say::Event { kind: event.kind().to_owned(), data: event.data(), by: None })
+    Step::Send(AgentMessage::Event { kind: event.kind().to_owned(), data: event.data(), by: None })
 }
 
 impl Step {
     /// The same, done by a sub-agent.
     pub(super) fn by(self, subagent: &SubagentId) -> Step {
         match self {
-            Step::Say(Say::Event { kind, data, .. }) => {
-                Step::Say(Say::Event { kind, data, by: Some(subagent.clone()) })
+            Step::Send(AgentMessage::Event { kind, data, .. }) => {
+                Step::Send(AgentMessage::Event { kind, data, by: Some(subagent.clone()) })
             }
             other => other,
         }

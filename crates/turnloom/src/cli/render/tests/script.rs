@@ -94,6 +94,7 @@ pub(super) fn permission() -> PermissionRequest {
         reply,
         label: label.to_owned(),
         rule: rule.map(str::to_owned),
+        scope: None,
     };
     PermissionRequest {
         ask_id: AskId::trusted("p"),

@@ -1,5 +1,5 @@
-//! The tasks of all sessions: those that run, and the last that ended. A fold of the feed, in memory: a daemon that starts anew has settled all turns
-//! before, so it begins with none.
+//! The tasks of all sessions: the running ones and the last that ended. This is a fold of the feed, in memory. A daemon settles all turns before it
+//! starts, so it begins with none.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -50,12 +50,12 @@ struct Running {
     /// When it last went on.
     position: Position,
     /// When anything was last heard of its session, by a clock that nobody sets.
-    heard: Instant,
+    last_event: Instant,
 }
 
 impl Default for Running {
     fn default() -> Self {
-        Self { tasks: SessionTasks::default(), position: Position::default(), heard: Instant::now() }
+        Self { tasks: SessionTasks::default(), position: Position::default(), last_event: Instant::now() }
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) enum What {
 }
 
 /// What a reader has to be told.
-pub(super) struct News {
+pub(super) struct TaskUpdates {
     pub(super) position: Position,
     /// False if some of it is not kept any more.
     pub(super) complete: bool,
@@ -111,7 +111,7 @@ impl Hub {
             state.running.remove(session);
         }
         if let Some(running) = state.running.get_mut(session) {
-            running.heard = Instant::now();
+            running.last_event = Instant::now();
         }
         for record in records.iter().filter(|record| KINDS.contains(&record.kind())) {
             let Ok(envelope) = record.decode() else { continue };
@@ -119,7 +119,7 @@ impl Hub {
             let mut change = Change::Nothing;
             running.tasks.apply(&envelope, &mut change);
             let task = running.tasks.task().cloned();
-            state.tell(session, change, task);
+            state.record(session, change, task);
         }
         // A queue that changes while nothing runs leaves no task behind.
         if state.running.get(session).is_some_and(|running| running.tasks.task().is_none()) {
@@ -155,11 +155,11 @@ impl Hub {
 
     /// For how long nothing was heard of a session whose turn runs.
     pub(super) fn silence_of(&self, session: &SessionId) -> Duration {
-        self.0.state.lock().running.get(session).map(|running| running.heard.elapsed()).unwrap_or_default()
+        self.0.state.lock().running.get(session).map(|running| running.last_event.elapsed()).unwrap_or_default()
     }
 
     /// What happened after a position, in order; of each task's progress only the newest.
-    pub(super) fn since(&self, cursor: Position) -> News {
+    pub(super) fn since(&self, cursor: Position) -> TaskUpdates {
         let state = self.0.state.lock();
         let kept = state.ring.iter().filter(|(at, _, _)| *at > cursor).cloned();
         let mut told: Vec<(Position, What, Task)> = kept.collect();
@@ -169,7 +169,7 @@ impl Hub {
         );
         told.sort_by_key(|(at, _, _)| *at);
         let complete = cursor >= state.floor && cursor <= state.position;
-        News { position: state.position, complete, told }
+        TaskUpdates { position: state.position, complete, told }
     }
 
     /// To wait for more.
@@ -179,7 +179,7 @@ impl Hub {
 }
 
 impl State {
-    fn tell(&mut self, session: &SessionId, change: Change, task: Option<Task>) {
+    fn record(&mut self, session: &SessionId, change: Change, task: Option<Task>) {
         let Some(task) = task else { return };
         match change {
             Change::Nothing => {}
@@ -208,6 +208,6 @@ impl State {
 }
 
 /// When something was last heard of a session.
-pub(super) fn last_heard(row: &SessionRow) -> Timestamp {
+pub(super) fn last_activity(row: &SessionRow) -> Timestamp {
     row.updated_at
 }

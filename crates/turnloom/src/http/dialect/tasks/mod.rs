@@ -30,21 +30,21 @@ use crate::session::now;
 
 pub(in super::super) fn routes() -> Vec<Route> {
     vec![
-        get("/api/tasks/events", "Follow the turns of all sessions", stream::events)
+        get("/api/tasks/events", "Stream the turns of all sessions", stream::events)
             .query::<stream::EventsQuery>()
             .answers_as(
                 200,
                 "`connected`, then `task:started`, `task:progress`, `task:completed`, `heartbeat`",
                 "text/event-stream",
             ),
-        get("/api/tasks/active", "The turns that run", active)
+        get("/api/tasks/active", "List the running turns", active)
             .answers::<ActiveTasks>(200, "`tasks`, and the `position` in the stream they belong to"),
-        get("/api/agent-runs/{turn_id}/status", "What became of a turn, and whether it is alive", status)
+        get("/api/agent-runs/{turn_id}/status", "Get the status of a turn, and whether it is still alive", status)
             .query::<RunQuery>()
-            .answers::<RunStatus>(200, "As it is now"),
-        post("/api/agent-runs/{turn_id}/cancel", "Stop a turn; one that is dead by force", cancel)
+            .answers::<RunStatus>(200, "The turn as it is now"),
+        post("/api/agent-runs/{turn_id}/cancel", "Cancel a turn; a dead one is ended by force", cancel)
             .query::<RunQuery>()
-            .answers::<Cancelled>(200, "The turn is settled"),
+            .answers::<Cancelled>(200, "The turn has ended"),
     ]
 }
 
@@ -118,7 +118,7 @@ async fn run(app: &App, turn: &str, query: RunQuery) -> Result<(Task, SessionRow
 fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
     let runs = task.status == Status::Running && row.summary.turn.as_ref() == Some(&task.run_id);
     let waits_for_person = runs && !row.summary.asks.is_empty();
-    let last_heard = if runs { hub::last_heard(row) } else { task.last_activity_at };
+    let last_activity = if runs { hub::last_activity(row) } else { task.last_activity_at };
     let dead = runs && is_zombie(app.tasks.silence_of(&task.session_id), waits_for_person, app.zombie_after);
     RunStatus {
         run_id: task.run_id.to_string(),
@@ -127,8 +127,8 @@ fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
         is_zombie: dead,
         is_zombie_too: dead,
         waits_for_person,
-        last_heartbeat_at: last_heard,
-        updated_at: last_heard,
+        last_heartbeat_at: last_activity,
+        updated_at: last_activity,
         origin: task.origin,
         pipeline_name: row.runtime.clone(),
         started_at: task.started_at,
@@ -172,7 +172,7 @@ async fn cancel(
         return Err(over(task.status.as_str()));
     }
     let forced = describe(&app, &task, &row).is_zombie.then_some(true);
-    // The same order for a dead one: whoever does not answer it is ended by signals, within the time the settings give.
+    // A dead turn gets the same order: an agent that does not answer is ended by signals within the configured time.
     let command = Command::Stop { turn_id: Some(task.run_id.clone()), then: AfterStop::Continue };
     match app.sessions.execute(&row.id, ClientCommand { by, command }).await? {
         Reply::Stopped { stopped: true, .. } => Ok(Json(Cancelled { cancelled: true, forced })),

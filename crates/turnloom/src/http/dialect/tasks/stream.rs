@@ -1,4 +1,4 @@
-//! The stream of tasks: starts and ends at once, progress so often and no more, always the newest.
+//! The stream of tasks. Starts and ends are sent at once; progress is throttled, and only the newest is sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::super::super::App;
 use super::super::super::events::cursor;
 use super::super::super::extract::Query;
 use super::super::super::problem::Problem;
-use super::hub::{News, What};
+use super::hub::{TaskUpdates, What};
 use super::{catch_up, now};
 use crate::log::Position;
 use crate::reader::{self, FeedProjection, FeedStream, Frame};
@@ -106,16 +106,16 @@ impl FeedProjection for TaskStream {
     }
 
     async fn update(&mut self, out: &mut VecDeque<Frame>) -> Option<()> {
-        let mut news = self.app.tasks.since(self.cursor);
+        let mut updates = self.app.tasks.since(self.cursor);
         if !std::mem::replace(&mut self.greeted, true) {
-            news.complete &= self.comes_back;
-            self.greet(&news);
-        } else if !news.complete {
+            updates.complete &= self.comes_back;
+            self.write_connected(&updates);
+        } else if !updates.complete {
             // Too far behind: what runs is told anew, as to somebody who has just come.
-            self.greet(&news);
+            self.write_connected(&updates);
         }
-        self.tell(news);
-        self.tell_held();
+        self.write_updates(updates);
+        self.write_held();
         out.append(&mut self.ready);
         Some(())
     }
@@ -149,28 +149,28 @@ impl TaskStream {
     }
 
     /// Says where the reader is, and what runs if it does not know.
-    fn greet(&mut self, news: &News) {
-        let data = Connected { position: news.position.0, resumed: news.complete };
+    fn write_connected(&mut self, updates: &TaskUpdates) {
+        let data = Connected { position: updates.position.0, resumed: updates.complete };
         let connected = TaskFrame::Connected { timestamp: now(), data };
-        if news.complete {
+        if updates.complete {
             return self.frame(&connected, None);
         }
         let (tasks, position) = self.app.tasks.active();
         self.cursor = position;
         self.held.clear();
-        // The last of the greeting has the position: whoever has all of it can come back to here, also if nothing happens before.
+        // The last frame of the greeting carries the position: a client that has all of it can resume from here, even if nothing else happens before.
         self.frame(&connected, tasks.is_empty().then_some(position));
         for (at, task) in tasks.iter().enumerate() {
             self.started(task, (at + 1 == tasks.len()).then_some(position));
         }
     }
 
-    fn tell(&mut self, news: News) {
+    fn write_updates(&mut self, updates: TaskUpdates) {
         let (told, at) = (self.cursor, self.elapsed_ms());
         // A greeting may have told of it already.
-        let mut new = news.told.into_iter().filter(|(position, _, _)| *position > told).peekable();
+        let mut new = updates.told.into_iter().filter(|(position, _, _)| *position > told).peekable();
         while let Some((position, what, task)) = new.next() {
-            // One commit may tell of several tasks: whoever comes back must have all of them.
+            // One commit may concern several tasks: a client that resumes must have all of them.
             let position = new.peek().is_none_or(|(next, _, _)| *next > position).then_some(position);
             match what {
                 What::Started => self.started(&task, position),
@@ -189,14 +189,14 @@ impl TaskStream {
                 },
             }
         }
-        self.cursor = self.cursor.max(news.position);
+        self.cursor = self.cursor.max(updates.position);
     }
 
     fn elapsed_ms(&self) -> i64 {
         i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    fn tell_held(&mut self) {
+    fn write_held(&mut self) {
         let at = self.elapsed_ms();
         let due: Vec<TurnId> = self.held.iter().filter(|(_, due)| **due <= at).map(|(run, _)| run.clone()).collect();
         for run in due {

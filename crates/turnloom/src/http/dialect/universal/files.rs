@@ -1,5 +1,5 @@
-//! Files, as this protocol's clients read and write them: relative to a session's working directory, or absolute. Whoever has the token may do this; it
-//! can tell an agent to do the same.
+//! Files as this protocol's clients read and write them: relative to a session's working directory, or absolute. Every holder of the token may do
+//! this, because it can tell an agent to do the same.
 
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ use turnloom_core::time::Timestamp;
 use super::super::super::{App, pieces};
 use super::problem::Refused;
 use super::tarball::{self, Entry as Packed};
-use crate::plain;
+use crate::regular_file;
 
 /// Paths that an upload names in its answer.
 const MAX_NAMED: usize = 1_024;
@@ -179,7 +179,7 @@ async fn put(path: &Path, bytes: Bytes) -> Result<(), Refused> {
         fs::create_dir_all(folder).await.map_err(|error| failed(folder, &error))?;
     }
     let to = path.to_owned();
-    let writing = tokio::task::spawn_blocking(move || plain::create(&to)?.write_all(&bytes));
+    let writing = tokio::task::spawn_blocking(move || regular_file::create(&to)?.write_all(&bytes));
     let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
     written.map_err(|error| failed(path, &error))
 }

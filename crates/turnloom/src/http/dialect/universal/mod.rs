@@ -75,7 +75,7 @@ pub(in crate::http) async fn events(
     let upto = if offset == 0 { Seq::ZERO } else { row.head };
     let folds = app.reader.folds();
     let mut place = folds.place::<Universal>(&row, upto, |place| place.fold.sequence() <= offset).await?;
-    place.fold.aim(Reader { about: about(&row), wanted: Wanted::After(offset), raw: query.raw() });
+    place.fold.start_reader(Reader { about: about(&row), wanted: Wanted::After(offset), raw: query.raw() });
     let mut frames = Frames::default();
     let is_full = |frames: &mut Frames| frames.len() > limit || frames.size() >= MAX_PAGE_BYTES;
     folds.fold_on(&row, &mut place, row.head, &mut frames, is_full).await?;

@@ -6,7 +6,7 @@ use super::Slow;
 
 /// What a server says of a thread whose file it has not written yet.
 fn refuse_until_it_waits(slow: &mut Slow, thread: &str) {
-    while !slow.router.has_refused() {
+    while !slow.router.has_retries() {
         let read = slow.asked("thread/read", thread).unwrap();
         slow.refuses(&read);
     }
@@ -21,13 +21,13 @@ fn a_child_is_not_lost_while_its_file_is_being_written() {
     slow.server_says(&started);
     for _ in 0..100 {
         refuse_until_it_waits(&mut slow, "child");
-        slow.router.ask_again(&mut slow.out);
-        assert!(!slow.router.has_refused(), "it is asked");
+        slow.router.retry_refused(&mut slow.out);
+        assert!(!slow.router.has_retries(), "it is asked");
     }
     // Somebody else who comes changes nothing.
     refuse_until_it_waits(&mut slow, "child");
     slow.thread(client, "another");
-    slow.router.ask_again(&mut slow.out);
+    slow.router.retry_refused(&mut slow.out);
     let read = slow.asked("thread/read", "child").unwrap();
     slow.answers(&read, &json!({ "thread": { "id": "child", "parentThreadId": "t" } }));
     assert_eq!(slow.heard(client), [started]);
@@ -50,7 +50,7 @@ fn a_child_that_its_parent_tells_of_is_known_although_the_server_never_says_whos
         let mut last = Value::Null;
         while let Some(read) = slow.asked("thread/read", child).filter(|read| *read != last) {
             slow.refuses(&read);
-            slow.router.ask_again(&mut slow.out);
+            slow.router.retry_refused(&mut slow.out);
             last = read;
         }
     };

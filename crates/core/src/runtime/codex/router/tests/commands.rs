@@ -15,18 +15,18 @@ fn a_directory_is_deserted_when_the_last_one_at_work_there_is_ended() {
     world.server_says(&json!({ "method": "turn/started", "params": { "threadId": "t2", "turn": { "id": "u" } } }));
     let end = json!({ "method": "thread/backgroundTerminals/terminate", "id": 3, "params": { "threadId": "t1" } });
     world.says(one, &end);
-    assert_eq!(world.deserted, [""; 0], "the other one is at work");
+    assert_eq!(world.idle_dirs, [""; 0], "the other one is at work");
     world.server_says(&json!({ "method": "turn/completed", "params": { "threadId": "t2", "turn": { "id": "u" } } }));
     world.says(one, &end);
-    assert_eq!(world.deserted, ["/w"]);
-    assert!(world.router.works_in("/w") && world.router.is_settled());
+    assert_eq!(world.idle_dirs, ["/w"]);
+    assert!(world.router.has_thread_in("/w") && world.router.is_settled());
     let mut out = Routed::default();
     world.router.disconnect(one, &mut out);
     world.router.disconnect(other, &mut out);
     assert!(!world.router.is_settled(), "what they had running is being ended");
     world.settle(out);
-    assert!(world.router.is_settled() && !world.router.works_in("/w"));
-    assert_eq!(world.deserted, ["/w", "/w", "/w"]);
+    assert!(world.router.is_settled() && !world.router.has_thread_in("/w"));
+    assert_eq!(world.idle_dirs, ["/w", "/w", "/w"]);
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn a_directory_in_which_a_turn_left_commands_running_is_not_deserted() {
     let client = world.client();
     world.says(client, &json!({ "method": "thread/start", "id": 2, "params": { "cwd": "/w" } }));
     let list = json!({ "method": "thread/backgroundTerminals/list", "id": 3, "params": { "threadId": "t1" } });
-    for (status, deserted) in [("completed", 0), ("interrupted", 1), ("failed", 1)] {
+    for (status, idle_dirs) in [("completed", 0), ("interrupted", 1), ("failed", 1)] {
         let turn = json!({ "id": "u", "status": status });
         world.server_says(&json!({ "method": "turn/completed", "params": { "threadId": "t1", "turn": turn } }));
         world.says(client, &list);
-        assert_eq!(world.deserted.len(), deserted, "{status}");
+        assert_eq!(world.idle_dirs.len(), idle_dirs, "{status}");
     }
 }
 
@@ -56,12 +56,12 @@ fn a_directory_in_which_another_command_runs_is_not_deserted() {
     world.says(client, &list);
     world.says(client, &next);
     world.says(client, &end);
-    assert_eq!(world.deserted, [""; 0], "the other one needs what its sandbox has put there");
+    assert_eq!(world.idle_dirs, [""; 0], "the other one needs what its sandbox has put there");
     world.says(client, &end);
-    assert_eq!(world.deserted, ["/w"]);
+    assert_eq!(world.idle_dirs, ["/w"]);
     // Nor is it when an interrupted turn has left one that an earlier turn began.
     let turn = json!({ "id": "u", "status": "interrupted" });
     world.server_says(&json!({ "method": "turn/completed", "params": { "threadId": "t1", "turn": turn } }));
     world.says(client, &list);
-    assert_eq!(world.deserted.len(), 1);
+    assert_eq!(world.idle_dirs.len(), 1);
 }

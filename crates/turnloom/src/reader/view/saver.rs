@@ -1,5 +1,5 @@
-//! Sees to it that the view of a long session is kept beside its log, also while nobody looks: it follows the feed, and brings a view forward and saves
-//! it when its session has got long since the last time. One at a time; nobody waits for it.
+//! Saves the views of long sessions as snapshots, even if nobody looks at them: follows the feed, and brings a view forward and saves it when its
+//! session has grown enough since the last time. One at a time; nobody waits for it.
 
 use std::collections::HashMap;
 
@@ -23,23 +23,23 @@ const BYTES_PER_EVENT: u64 = 256;
 const REMEMBERED: usize = 1_024;
 
 /// Follows all sessions until the daemon ends.
-pub async fn keep_views(views: Views, closing: CancellationToken) {
+pub async fn save_views(views: Views, closing: CancellationToken) {
     let log = views.0.log.clone();
-    let mut keeper = Keeper { views, log, due: HashMap::new() };
-    let failed = closing.run_until_cancelled(keeper.follow());
+    let mut saver = ViewSaver { views, log, due: HashMap::new() };
+    let failed = closing.run_until_cancelled(saver.follow());
     if let Some(Err::<(), Error>(error)) = failed.await {
         tracing::debug!(%error, "views are not kept any more");
     }
 }
 
-struct Keeper {
+struct ViewSaver {
     views: Views,
     log: Log,
     /// The position at which each session's view is to be saved next.
     due: HashMap<SessionId, Seq>,
 }
 
-impl Keeper {
+impl ViewSaver {
     async fn follow(&mut self) -> Result<(), Error> {
         let mut follower = self.log.follow_all(self.log.feed().head().position);
         loop {
@@ -49,13 +49,13 @@ impl Keeper {
             for (id, commit) in newest {
                 match commit.change {
                     Change::Removed => drop(self.due.remove(&id)),
-                    Change::Appended { head, .. } => self.grew(id, head).await?,
+                    Change::Appended { head, .. } => self.session_grew(id, head).await?,
                 }
             }
         }
     }
 
-    async fn grew(&mut self, id: SessionId, head: Seq) -> Result<(), Error> {
+    async fn session_grew(&mut self, id: SessionId, head: Seq) -> Result<(), Error> {
         // A short session has nothing kept, and needs nothing.
         if head.0 < EVENTS {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What was said before, for clients that say it again or come back without their place. A fold of the whole log, for all readers.
+//! Earlier turns, for clients that send a message again or reconnect without their position. This is a fold of the whole log, shared by all readers.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct Turns {
 
 /// A message that is to be said again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Again {
+pub struct Regeneration {
     /// How many turns have to be taken back for it.
     pub turns: usize,
     /// The id under which it is said: the same again would be the same message.
@@ -36,7 +36,7 @@ pub struct Again {
 
 impl Turns {
     /// The newest version of a message, if it stands.
-    pub fn again(&self, wanted: &MessageId) -> Option<Again> {
+    pub fn regenerate(&self, wanted: &MessageId) -> Option<Regeneration> {
         let is_wanted = |said: &Message| is_version_of(&said.0, wanted);
         let at = self.standing.iter().rposition(|(_, said)| said.as_ref().is_some_and(is_wanted))?;
         let (_, content) = self.standing.get(at)?.1.clone()?;
@@ -44,7 +44,7 @@ impl Turns {
         taken.dedup();
         let versions = self.said.iter().filter(|said| is_version_of(said, wanted)).count();
         let id = MessageId::trusted(format!("{wanted}.{}", versions + 1));
-        Some(Again { turns: taken.len(), id, content })
+        Some(Regeneration { turns: taken.len(), id, content })
     }
 
     /// How far a client has come at least that shows these parts: to the last ask among them.

@@ -1,4 +1,4 @@
-//! Files that somebody else names: what turns out to be a pipe, a device or a folder is refused, and holds up nobody.
+//! Opens files whose names come from outside. A pipe, a device or a folder is refused without blocking.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,5 +1,5 @@
-//! Who is connected without having shown that they may call. There is room for so many of them: when one more comes, the oldest goes, so that strangers
-//! keep out strangers and nobody else. A session of the gateway may have several connections, and is known on all of them or on none.
+//! Connections that have not authenticated yet. Their number is limited: when one more comes, the oldest is closed, so that unknown connections
+//! compete only with each other. A session of the gateway may have several connections; all of them are known, or none is.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ const MAX_NAME: usize = 64;
 
 /// Everybody who is connected. Cloning shares it.
 #[derive(Debug, Clone)]
-pub(super) struct Visitors(Arc<Shared>);
+pub(super) struct ConnectionRegistry(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -31,13 +31,13 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Present {
     /// In the order they came.
-    strangers: BTreeMap<u64, Stranger>,
+    strangers: BTreeMap<u64, UnknownConnection>,
     /// Sessions of the gateway that have shown a token.
     known: HashSet<String>,
 }
 
 #[derive(Debug)]
-struct Stranger {
+struct UnknownConnection {
     end: CancellationToken,
     /// The session of the gateway that it speaks for.
     session: Option<String>,
@@ -45,18 +45,18 @@ struct Stranger {
 
 /// One connection, for as long as any of its parts lives.
 #[derive(Debug, Clone)]
-pub(super) struct Visitor(Arc<Connected>);
+pub(super) struct RegisteredConnection(Arc<Connected>);
 
 #[derive(Debug)]
 struct Connected {
-    visitors: Visitors,
+    connections: ConnectionRegistry,
     number: u64,
     end: CancellationToken,
-    has_asked: AtomicBool,
+    has_requested: AtomicBool,
     is_known: AtomicBool,
 }
 
-impl Visitors {
+impl ConnectionRegistry {
     pub(super) fn new(limit: usize, cut: CancellationToken) -> Self {
         Self(Arc::new(Shared {
             limit,
@@ -69,25 +69,25 @@ impl Visitors {
     }
 
     /// Somebody who is a stranger until they show that they are not.
-    pub(super) fn enter(&self) -> Visitor {
+    pub(super) fn enter(&self) -> RegisteredConnection {
         let (number, end) = (self.0.numbers.fetch_add(1, Ordering::Relaxed), self.0.cut.child_token());
         let is_full = {
             let strangers = &mut self.lock().strangers;
-            strangers.insert(number, Stranger { end: end.clone(), session: None });
+            strangers.insert(number, UnknownConnection { end: end.clone(), session: None });
             strangers.len() > self.0.limit
         };
         if is_full {
-            self.end_oldest_stranger();
+            self.end_oldest_unknown();
             if !self.0.has_told.swap(true, Ordering::Relaxed) {
                 let limit = self.0.limit;
                 tracing::warn!(limit, "many connections come without a token; the oldest of them are closed");
             }
         }
-        let (has_asked, is_known) = (AtomicBool::new(false), AtomicBool::new(false));
-        Visitor(Arc::new(Connected { visitors: self.clone(), number, end, has_asked, is_known }))
+        let (has_requested, is_known) = (AtomicBool::new(false), AtomicBool::new(false));
+        RegisteredConnection(Arc::new(Connected { connections: self.clone(), number, end, has_requested, is_known }))
     }
 
-    pub(super) fn end_oldest_stranger(&self) {
+    pub(super) fn end_oldest_unknown(&self) {
         let oldest = self.lock().strangers.pop_first();
         if let Some((_, oldest)) = oldest {
             oldest.end.cancel();
@@ -99,17 +99,17 @@ impl Visitors {
     }
 }
 
-impl Visitor {
+impl RegisteredConnection {
     /// It has shown that it may call.
-    pub(super) fn is_known(&self) {
+    pub(super) fn mark_known(&self) {
         if !self.0.is_known.swap(true, Ordering::Relaxed) {
-            self.0.visitors.lock().strangers.remove(&self.0.number);
+            self.0.connections.lock().strangers.remove(&self.0.number);
         }
     }
 
     /// It is one of the connections of a session of the gateway.
-    pub(super) fn speaks_for(&self, session: &str) {
-        let mut present = self.0.visitors.lock();
+    pub(super) fn join_session(&self, session: &str) {
+        let mut present = self.0.connections.lock();
         if present.known.contains(session) {
             present.strangers.remove(&self.0.number);
         } else if let Some(stranger) = present.strangers.get_mut(&self.0.number) {
@@ -117,31 +117,31 @@ impl Visitor {
         }
     }
 
-    /// A session of the gateway that begins on this connection has shown that it may call: so has whoever speaks for it, until it ends.
+    /// A gateway session on this connection has authenticated: all connections of that session are known until it ends.
     #[cfg(feature = "socketio")]
-    pub(super) fn vouch_for(&self, session: &str) -> Vouched {
-        self.is_known();
-        let (visitors, session) = (self.0.visitors.clone(), session.to_owned());
-        let mut present = visitors.lock();
+    pub(super) fn mark_session_known(&self, session: &str) -> KnownSession {
+        self.mark_known();
+        let (connections, session) = (self.0.connections.clone(), session.to_owned());
+        let mut present = connections.lock();
         present.strangers.retain(|_, stranger| stranger.session.as_ref() != Some(&session));
         present.known.insert(session.clone());
         drop(present);
-        Vouched { visitors, session }
+        KnownSession { connections, session }
     }
 
     /// A place for a session of the gateway that has not shown a token; nothing when there is none left.
     pub(super) fn take_place(&self) -> Option<Place> {
-        let permit = Arc::clone(&self.0.visitors.0.places).try_acquire_owned().ok()?;
+        let permit = Arc::clone(&self.0.connections.0.places).try_acquire_owned().ok()?;
         Some(Place(Arc::new(Locked::new(Some(permit)))))
     }
 
     /// The head of a request is here.
-    pub(super) fn asks(&self) {
-        self.0.has_asked.store(true, Ordering::Relaxed);
+    pub(super) fn request_received(&self) {
+        self.0.has_requested.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn has_asked(&self) -> bool {
-        self.0.has_asked.load(Ordering::Relaxed)
+    pub(super) fn has_requested(&self) -> bool {
+        self.0.has_requested.load(Ordering::Relaxed)
     }
 
     pub(super) async fn ended(&self) {
@@ -155,22 +155,22 @@ impl Visitor {
 
 impl Drop for Connected {
     fn drop(&mut self) {
-        self.visitors.lock().strangers.remove(&self.number);
+        self.connections.lock().strangers.remove(&self.number);
     }
 }
 
 /// A session of the gateway is known for as long as this lives.
 #[cfg(feature = "socketio")]
 #[derive(Debug)]
-pub(super) struct Vouched {
-    visitors: Visitors,
+pub(super) struct KnownSession {
+    connections: ConnectionRegistry,
     session: String,
 }
 
 #[cfg(feature = "socketio")]
-impl Drop for Vouched {
+impl Drop for KnownSession {
     fn drop(&mut self) {
-        self.visitors.lock().known.remove(&self.session);
+        self.connections.lock().known.remove(&self.session);
     }
 }
 
@@ -191,46 +191,46 @@ mod tests {
 
     #[test]
     fn the_oldest_stranger_goes_and_nobody_who_is_known() {
-        let visitors = Visitors::new(2, CancellationToken::new());
-        let known = visitors.enter();
-        known.is_known();
-        let (first, second) = (visitors.enter(), visitors.enter());
+        let connections = ConnectionRegistry::new(2, CancellationToken::new());
+        let known = connections.enter();
+        known.mark_known();
+        let (first, second) = (connections.enter(), connections.enter());
         assert!(!first.0.end.is_cancelled());
-        let third = visitors.enter();
-        let ended = [&known, &first, &second, &third].map(|visitor| visitor.0.end.is_cancelled());
+        let third = connections.enter();
+        let ended = [&known, &first, &second, &third].map(|registered| registered.0.end.is_cancelled());
         assert_eq!(ended, [false, true, false, false]);
         drop(second);
-        let fourth = visitors.enter();
-        assert_eq!([&third, &fourth].map(|visitor| visitor.0.end.is_cancelled()), [false, false]);
+        let fourth = connections.enter();
+        assert_eq!([&third, &fourth].map(|registered| registered.0.end.is_cancelled()), [false, false]);
     }
 
     #[cfg(feature = "socketio")]
     #[test]
     fn a_session_is_known_on_all_of_its_connections() {
-        let visitors = Visitors::new(3, CancellationToken::new());
-        let (first, second, stranger) = (visitors.enter(), visitors.enter(), visitors.enter());
-        second.speaks_for("session");
-        stranger.speaks_for("another");
-        let vouched = first.vouch_for("session");
-        let third = visitors.enter();
-        third.speaks_for("session");
-        let count = |visitors: &Visitors| visitors.lock().strangers.len();
-        assert_eq!(count(&visitors), 1, "only the stranger");
-        drop(vouched);
-        let late = visitors.enter();
-        late.speaks_for("session");
-        assert_eq!(count(&visitors), 2, "a session that is over speaks for nobody");
+        let connections = ConnectionRegistry::new(3, CancellationToken::new());
+        let (first, second, stranger) = (connections.enter(), connections.enter(), connections.enter());
+        second.join_session("session");
+        stranger.join_session("another");
+        let known_session = first.mark_session_known("session");
+        let third = connections.enter();
+        third.join_session("session");
+        let count = |connections: &ConnectionRegistry| connections.lock().strangers.len();
+        assert_eq!(count(&connections), 1, "only the stranger");
+        drop(known_session);
+        let late = connections.enter();
+        late.join_session("session");
+        assert_eq!(count(&connections), 2, "a session that is over speaks for nobody");
         drop((first, second, third, late, stranger));
-        assert_eq!(count(&visitors), 0);
+        assert_eq!(count(&connections), 0);
     }
 
     #[test]
     fn a_place_is_free_again_when_it_is_left_or_gone() {
-        let visitors = Visitors::new(1, CancellationToken::new());
-        let visitor = visitors.enter();
-        let place = visitor.take_place().unwrap();
-        assert!(visitor.take_place().is_none());
+        let connections = ConnectionRegistry::new(1, CancellationToken::new());
+        let registered = connections.enter();
+        let place = registered.take_place().unwrap();
+        assert!(registered.take_place().is_none());
         drop(place);
-        assert!(visitor.take_place().is_some());
+        assert!(registered.take_place().is_some());
     }
 }

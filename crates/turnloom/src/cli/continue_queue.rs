@@ -1,4 +1,4 @@
-//! `turnloom continue`: what was held goes on.
+//! `turnloom continue`: releases the held messages.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! How much of what an agent says and nobody understands goes into the log. The first lines tell what is wrong; of a program that prints garbage
-//! without end the rest is counted, so that the log does not grow with it.
+//! Limits how many unparsed lines of an agent go into the log. The first lines show what is wrong. Of a program that prints garbage without end, the
+//! rest is only counted, so that the log does not grow with it.
 
 use crate::event::AgentUnparsed;
 use crate::time::Timestamp;
@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 const KEPT_BYTES: usize = 2 * 1024;
 
 /// Facts that may come at once.
-const BURST: u32 = 200;
+const MAX_BURST: u32 = 200;
 
 /// How long it takes until there is room for another.
 const REFILL_MS: i64 = 1_000;
@@ -20,29 +20,29 @@ pub(super) fn shorten(unparsed: &mut AgentUnparsed) {
     }
 }
 
-/// What was said and not understood, lately.
+/// A token bucket for unparsed lines, and the count of those that were left out.
 #[derive(Debug)]
-pub(super) struct Noise {
+pub(super) struct UnparsedLimiter {
     room: u32,
     refilled_at: Option<Timestamp>,
     left_out: u64,
     bytes: u64,
 }
 
-impl Default for Noise {
+impl Default for UnparsedLimiter {
     fn default() -> Self {
-        Self { room: BURST, refilled_at: None, left_out: 0, bytes: 0 }
+        Self { room: MAX_BURST, refilled_at: None, left_out: 0, bytes: 0 }
     }
 }
 
-impl Noise {
+impl UnparsedLimiter {
     /// Whether this one goes into the log; if not, it is counted.
-    pub(super) fn admits(&mut self, unparsed: &AgentUnparsed, at: Timestamp) -> bool {
+    pub(super) fn allows(&mut self, unparsed: &AgentUnparsed, at: Timestamp) -> bool {
         let since = self.refilled_at.map_or(0, |then| at.millis().saturating_sub(then.millis()));
         // A clock that was set back begins anew.
         if self.refilled_at.is_none() || !(0..REFILL_MS).contains(&since) {
-            let more = u32::try_from(since.max(0) / REFILL_MS).unwrap_or(BURST);
-            self.room = self.room.saturating_add(more).min(BURST);
+            let more = u32::try_from(since.max(0) / REFILL_MS).unwrap_or(MAX_BURST);
+            self.room = self.room.saturating_add(more).min(MAX_BURST);
             self.refilled_at = Some(at);
         }
         let admitted = self.room > 0;
@@ -56,7 +56,7 @@ impl Noise {
     }
 
     /// What was left out since the last time, as a fact.
-    pub(super) fn account(&mut self, runtime: &str) -> Option<AgentUnparsed> {
+    pub(super) fn take_summary(&mut self, runtime: &str) -> Option<AgentUnparsed> {
         let (count, bytes) = (std::mem::take(&mut self.left_out), std::mem::take(&mut self.bytes));
         (count > 0).then(|| AgentUnparsed {
             location: format!("{runtime}/noise"),
@@ -70,33 +70,33 @@ impl Noise {
 
 #[cfg(test)]
 mod tests {
-    use super::{BURST, Noise};
+    use super::{MAX_BURST, UnparsedLimiter};
     use crate::event::AgentUnparsed;
     use crate::time::Timestamp;
 
     #[test]
     fn garbage_without_end_is_counted_and_not_kept() {
-        let mut noise = Noise::default();
+        let mut limiter = UnparsedLimiter::default();
         let line = AgentUnparsed { size: Some(100), ..AgentUnparsed::default() };
         let mut kept = 0_u32;
         // A thousand lines a second, for a minute.
         for n in 0..60_000_i64 {
-            kept += u32::from(noise.admits(&line, Timestamp::from_millis(n)));
+            kept += u32::from(limiter.allows(&line, Timestamp::from_millis(n)));
         }
-        assert!((BURST..BURST + 61).contains(&kept), "{kept}");
-        let account = noise.account("mock").unwrap();
+        assert!((MAX_BURST..MAX_BURST + 61).contains(&kept), "{kept}");
+        let account = limiter.take_summary("mock").unwrap();
         assert_eq!(account.size, Some(u64::from(60_000 - kept) * 100));
         assert!(account.error.starts_with(&format!("{} more", 60_000 - kept)), "{}", account.error);
-        assert!(noise.account("mock").is_none(), "it is told once");
-        assert!(noise.admits(&line, Timestamp::from_millis(200_000)), "a quiet time makes room again");
+        assert!(limiter.take_summary("mock").is_none(), "it is told once");
+        assert!(limiter.allows(&line, Timestamp::from_millis(200_000)), "a quiet time makes room again");
     }
 
     #[test]
     fn a_clock_that_is_set_back_leaves_nobody_without_room() {
-        let mut noise = Noise::default();
+        let mut limiter = UnparsedLimiter::default();
         let line = AgentUnparsed::default();
-        (0..BURST).for_each(|_| assert!(noise.admits(&line, Timestamp::from_millis(9_000_000))));
-        assert!(!noise.admits(&line, Timestamp::from_millis(1_000)));
-        assert!(noise.admits(&line, Timestamp::from_millis(2_500)));
+        (0..MAX_BURST).for_each(|_| assert!(limiter.allows(&line, Timestamp::from_millis(9_000_000))));
+        assert!(!limiter.allows(&line, Timestamp::from_millis(1_000)));
+        assert!(limiter.allows(&line, Timestamp::from_millis(2_500)));
     }
 }

@@ -1,5 +1,5 @@
-// What must outlive the page and is too large for local storage: one table in the browser's own database. Where there is none, it lasts as long as
-// the page does.
+// Values that must outlive the page and are too large for local storage: one table in IndexedDB. A browser without IndexedDB keeps them in memory,
+// as long as the page lives.
 
 const memory = new Map<string, unknown>()
 let opened: Promise<IDBDatabase | undefined> | undefined
@@ -18,8 +18,8 @@ function database(): Promise<IDBDatabase | undefined> {
   return opened
 }
 
-/** Resolves when it is done, and when it cannot be done: then the memory of the page has to do. */
-async function within<T>(
+/** Resolves with undefined if the database cannot be used; the page's memory then serves as the store. */
+async function transact<T>(
   mode: IDBTransactionMode,
   act: (table: IDBObjectStore) => IDBRequest<T>,
 ): Promise<T | undefined> {
@@ -37,22 +37,22 @@ async function within<T>(
   })
 }
 
-export async function keep(key: string, value: unknown): Promise<void> {
+export async function putValue(key: string, value: unknown): Promise<void> {
   memory.set(key, value)
-  await within('readwrite', (table) => table.put(value, key))
+  await transact('readwrite', (table) => table.put(value, key))
 }
 
-export async function forget(key: string): Promise<void> {
+export async function removeValue(key: string): Promise<void> {
   memory.delete(key)
-  await within('readwrite', (table) => table.delete(key))
+  await transact('readwrite', (table) => table.delete(key))
 }
 
-export async function kept<T>(key: string): Promise<T | undefined> {
-  return ((await within('readonly', (table) => table.get(key))) ?? memory.get(key)) as T | undefined
+export async function getValue<T>(key: string): Promise<T | undefined> {
+  return ((await transact('readonly', (table) => table.get(key))) ?? memory.get(key)) as T | undefined
 }
 
-/** Everything that is kept under keys that begin so. */
-export async function keptUnder<T>(prefix: string): Promise<T[]> {
-  const found = await within('readonly', (table) => table.getAll(IDBKeyRange.bound(prefix, `${prefix}\uffff`)))
+/** Every value whose key starts with the prefix. */
+export async function getValues<T>(prefix: string): Promise<T[]> {
+  const found = await transact('readonly', (table) => table.getAll(IDBKeyRange.bound(prefix, `${prefix}\uffff`)))
   return (found ?? [...memory].flatMap(([key, value]) => (key.startsWith(prefix) ? [value] : []))) as T[]
 }

@@ -1,5 +1,5 @@
-//! Output that an agent has cut and keeps whole in a file: read while that file is there, up to a bound, so that the log has it when the agent has
-//! long cleaned up.
+//! Reads output that an agent has cut and keeps whole in a file. It is read while the file exists, up to a limit, so that the log still has it when
+//! the agent has deleted the file.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -11,37 +11,37 @@ use tokio::time::{Instant, timeout_at};
 use turnloom_core::event::Event;
 use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
 
-use crate::plain;
+use crate::regular_file;
 
-/// A file of a disk that is there is read in much less; whoever waits for this session must not wait for a broken one. All that is said at once has
-/// this long together.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// A file on a working disk is read in much less time; a broken disk must not block the session for longer. All files that are reported together
+/// share this time.
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// An agent writes what it has said within a fraction of this.
-const ENTRY_PATIENCE: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const ENTRY_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How much of the end of a file is looked through for an entry that is just being written.
-const TAIL: u64 = 4 * 1024 * 1024;
+const TAIL_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The report with all of its output in it, if it says where that is and it can be read in time.
-pub(super) async fn whole(report: Report, limit: usize, deadline: Instant) -> Report {
-    let Report::Kept { file, subagent_id, mut event } = report else { return report };
+pub(super) async fn with_whole_output(report: Report, limit: usize, deadline: Instant) -> Report {
+    let Report::FactWithOutputFile { file, subagent_id, mut event } = report else { return report };
     match *file {
         OutputFile::Whole { path, mark } => {
             if let Some(mut text) = file_text(&path, limit, deadline).await {
                 if let Some(rest) = mark.as_deref().and_then(|mark| text.strip_suffix(mark)) {
                     text.truncate(rest.len());
                 }
-                put(&mut event, text);
+                set_output(&mut event, text);
             }
         }
         OutputFile::Entry(entry) => {
-            let entry_output = timeout_at(deadline.min(Instant::now() + ENTRY_PATIENCE), written(&entry)).await;
+            let entry_output = timeout_at(deadline.min(Instant::now() + ENTRY_TIMEOUT), wait_for_entry(&entry)).await;
             if let Ok(EntryOutput { text, whole_in }) = entry_output {
                 let all = match whole_in {
                     Some(path) => file_text(&path, limit, deadline).await,
                     None => None,
                 };
-                put(&mut event, all.unwrap_or(text));
+                set_output(&mut event, all.unwrap_or(text));
             } else {
                 tracing::debug!(file = entry.file, task = entry.task, "an agent has not written an output");
             }
@@ -62,47 +62,47 @@ async fn file_text(path: &str, limit: usize, deadline: Instant) -> Option<String
 }
 
 /// Waits until an entry is written, for ever if need be.
-async fn written(entry: &OutputEntry) -> EntryOutput {
+async fn wait_for_entry(entry: &OutputEntry) -> EntryOutput {
     let mut from = None;
     loop {
         let wanted = entry.clone();
-        let looking = tokio::task::spawn_blocking(move || look(&wanted, from));
+        let looking = tokio::task::spawn_blocking(move || search_entry(&wanted, from));
         match looking.await {
-            Ok(Ok(Looked::Found(output))) => return output,
-            Ok(Ok(Looked::NotBefore(end))) => from = Some(end),
+            Ok(Ok(EntrySearch::Found(output))) => return output,
+            Ok(Ok(EntrySearch::NotBefore(end))) => from = Some(end),
             // It may not be there yet.
             Ok(Err(_)) | Err(_) => {}
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-enum Looked {
+enum EntrySearch {
     Found(EntryOutput),
     /// It is not in the lines up to here.
     NotBefore(u64),
 }
 
-fn look(entry: &OutputEntry, from: Option<u64>) -> io::Result<Looked> {
+fn search_entry(entry: &OutputEntry, from: Option<u64>) -> io::Result<EntrySearch> {
     let folders = std::fs::read_dir(&entry.below)?;
     let mut files = folders.filter_map(Result::ok).map(|folder| folder.path().join(&entry.file));
     let path = files.find(|file| file.is_file()).ok_or(io::ErrorKind::NotFound)?;
     let mut file = File::open(path)?;
-    let mut at = from.unwrap_or(file.metadata()?.len().saturating_sub(TAIL));
+    let mut at = from.unwrap_or(file.metadata()?.len().saturating_sub(TAIL_BYTES));
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = Vec::new();
-    file.take(2 * TAIL).read_to_end(&mut bytes)?;
+    file.take(2 * TAIL_BYTES).read_to_end(&mut bytes)?;
     // The last line may be half written.
     for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
         at += line.len() as u64;
         if let Some(output) = (entry.read)(entry, &String::from_utf8_lossy(line)) {
-            return Ok(Looked::Found(output));
+            return Ok(EntrySearch::Found(output));
         }
     }
-    Ok(Looked::NotBefore(at))
+    Ok(EntrySearch::NotBefore(at))
 }
 
-fn put(event: &mut Event, text: String) {
+fn set_output(event: &mut Event, text: String) {
     match event {
         Event::ToolResult(result) => result.output = text,
         Event::BackgroundEnded(ended) => ended.output = Some(text),
@@ -112,7 +112,7 @@ fn put(event: &mut Event, text: String) {
 
 /// The text of a file; of one that is too large both ends, with a note between them.
 fn read(path: &Path, limit: usize) -> io::Result<String> {
-    let mut file = plain::open(path)?;
+    let mut file = regular_file::open(path)?;
     let (size, half) = (file.metadata()?.len(), limit as u64 / 2);
     let mut bytes = Vec::new();
     if size <= limit as u64 {
@@ -135,13 +135,19 @@ mod tests {
     use turnloom_core::event::{BackgroundEnded, Event, ToolResult};
     use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
 
-    use super::{PATIENCE, whole};
+    use super::{READ_TIMEOUT, with_whole_output};
 
     async fn output(path: &std::path::Path, limit: usize) -> String {
         let event = ToolResult { output: "cut".to_owned(), ..ToolResult::default() }.into();
         let path = path.to_str().unwrap().to_owned();
         let file = Box::new(OutputFile::Whole { path, mark: Some(" it".to_owned()) });
-        match whole(Report::Kept { file, subagent_id: None, event }, limit, Instant::now() + PATIENCE).await {
+        match with_whole_output(
+            Report::FactWithOutputFile { file, subagent_id: None, event },
+            limit,
+            Instant::now() + READ_TIMEOUT,
+        )
+        .await
+        {
             Report::Fact { event: Event::ToolResult(result), .. } => result.output,
             other => panic!("{other:?}"),
         }
@@ -168,15 +174,15 @@ mod tests {
     }
 
     async fn ended(folder: &std::path::Path, task: &str) -> Option<String> {
-        ended_before(folder, task, Instant::now() + PATIENCE).await
+        ended_before(folder, task, Instant::now() + READ_TIMEOUT).await
     }
 
     async fn ended_before(folder: &std::path::Path, task: &str, deadline: Instant) -> Option<String> {
         let below = folder.to_str().unwrap().to_owned();
         let entry = OutputEntry { below, file: "log".to_owned(), task: task.to_owned(), read: says };
         let file = Box::new(OutputFile::Entry(entry));
-        let report = Report::Kept { file, subagent_id: None, event: BackgroundEnded::default().into() };
-        match whole(report, 100, deadline).await {
+        let report = Report::FactWithOutputFile { file, subagent_id: None, event: BackgroundEnded::default().into() };
+        match with_whole_output(report, 100, deadline).await {
             Report::Fact { event: Event::BackgroundEnded(ended), .. } => ended.output,
             other => panic!("{other:?}"),
         }
@@ -196,16 +202,16 @@ mod tests {
         assert_eq!(ended(folder.path(), "two").await.as_deref(), Some("all of it"));
         write("one woven\nthree half");
         let (later, ()) = tokio::join!(ended(folder.path(), "three"), async {
-            tokio::time::sleep(super::LOOK_AGAIN).await;
+            tokio::time::sleep(super::POLL_INTERVAL).await;
             write("one woven\nthree half and half\n");
         });
         assert_eq!(later.as_deref(), Some("half and half"));
         assert_eq!(ended(folder.path(), "four").await, None, "it is not waited for for ever");
         // However many there are, they are waited for together.
-        let deadline = Instant::now() + super::LOOK_AGAIN;
+        let deadline = Instant::now() + super::POLL_INTERVAL;
         for _ in 0..100 {
             assert_eq!(ended_before(folder.path(), "four", deadline).await, None);
         }
-        assert!(deadline.elapsed() < super::ENTRY_PATIENCE, "{:?}", deadline.elapsed());
+        assert!(deadline.elapsed() < super::ENTRY_TIMEOUT, "{:?}", deadline.elapsed());
     }
 }
