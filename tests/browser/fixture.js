@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 
 import { Daemon, close, eventually, isShown, open } from './support.js'
 
-export { composer, conversation, eventually, isShown, send, showView, toTop } from './support.js'
+export { PATIENCE, composer, conversation, eventually, isShown, send, showView, toTop } from './support.js'
 
 after(close)
 
@@ -14,8 +14,8 @@ export function workbench(name, body) {
   test(name, async () => {
     const daemon = await Daemon.start()
     const pages = []
-    const openPage = async (options) => {
-      const opened = await open(daemon, options)
+    const openPage = async (options, through = daemon) => {
+      const opened = await open(through, options)
       pages.push(opened)
       return opened.page
     }

@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core'
 
 import { Daemon as RealDaemon, PATIENCE, eventually } from '../support/daemon.js'
 
-export { eventually }
+export { PATIENCE, eventually }
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 

@@ -1,8 +1,9 @@
 // Many windows of one browser on one daemon. A browser allows six connections for ordinary requests; what the pages follow must not take them.
 
 import assert from 'node:assert/strict'
+import { createServer, request } from 'node:http'
 
-import { composer, conversation, eventually, send, session, workbench } from './fixture.js'
+import { PATIENCE, composer, conversation, eventually, send, session, workbench } from './fixture.js'
 
 const WINDOWS = 8
 
@@ -14,6 +15,7 @@ async function openWindows(daemon, openPage) {
   const pages = [first]
   for (const id of ids.slice(1)) {
     const page = await first.context().newPage()
+    page.setDefaultTimeout(PATIENCE)
     await page.goto(`${daemon.url}/${session(id)}`)
     pages.push(page)
   }
@@ -29,16 +31,17 @@ async function allAreLive(daemon, { ids, pages }) {
   for (const page of pages) await page.getByRole('navigation', { name: 'Sessions', exact: true }).getByText('Needs you').waitFor()
 }
 
+async function sockets(daemon) {
+  const text = await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } })).text()
+  return Number(/turnloom_sockets (\d+)/.exec(text)?.[1])
+}
+
 workbench('eight windows are live, the first can send, and they share one connection', async (daemon, openPage) => {
   const windows = await openWindows(daemon, openPage)
   await allAreLive(daemon, windows)
   await send(windows.pages[0], 'echo from the first')
   await conversation(windows.pages[0]).getByText('from the first').last().waitFor()
-  const sockets = async () => {
-    const text = await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } })).text()
-    return Number(/turnloom_sockets (\d+)/.exec(text)?.[1])
-  }
-  await eventually('they share one', async () => (await sockets()) === 1)
+  await eventually('they share one', async () => (await sockets(daemon)) === 1)
   // Windows that are closed take nothing with them.
   await windows.pages[7].close()
   await daemon.say(windows.ids[6], 'echo still here')
@@ -126,6 +129,50 @@ workbench('a window that nobody looks at gives its stream back and goes on where
   await eventually('three streams again', async () => (await followers()) === 3)
 })
 
+/** The daemon, as it looks through a proxy that passes on everything but upgrades. */
+async function withoutUpgrades(daemon) {
+  const { host } = new URL(daemon.url)
+  const seen = []
+  const server = createServer((incoming, outgoing) => {
+    const { connection, upgrade, ...headers } = incoming.headers
+    seen.push({ path: incoming.url, upgrade })
+    if (headers.origin) headers.origin = daemon.url
+    const upstream = request(daemon.url + incoming.url, { method: incoming.method, headers: { ...headers, host } }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers)
+      answer.pipe(outgoing)
+    })
+    upstream.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => upstream.destroy())
+    incoming.pipe(upstream)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const through = Object.assign(Object.create(daemon), { url: `http://127.0.0.1:${server.address().port}` })
+  const end = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { through, seen, end }
+}
+
+workbench('where a proxy takes upgrades away eight windows are live, the first can send, and they share one connection', async (daemon, openPage) => {
+  const { through, seen, end } = await withoutUpgrades(daemon)
+  try {
+    const windows = await openWindows(through, (options) => openPage(options, through))
+    await allAreLive(daemon, windows)
+    await send(windows.pages[0], 'echo from the first')
+    await conversation(windows.pages[0]).getByText('from the first').last().waitFor()
+    assert.ok(seen.some(({ upgrade }) => upgrade === 'websocket'), 'WebSockets were tried')
+    const streams = seen.filter(({ path }) => path.includes('/view/stream'))
+    assert.deepEqual(streams, [], 'no window has a stream of its own')
+    assert.equal(await sockets(daemon), 1)
+    await windows.pages[7].close()
+    await daemon.say(windows.ids[6], 'echo still here')
+    await conversation(windows.pages[6]).getByText('still here').last().waitFor()
+  } finally {
+    end()
+  }
+})
+
 workbench('without WebSockets several windows are live, and the first can still send', async (daemon, openPage) => {
   const ids = ['first', 'second', 'third', 'fourth']
   for (const id of ids) await daemon.session(id)
@@ -133,6 +180,7 @@ workbench('without WebSockets several windows are live, and the first can still 
   const pages = [first]
   for (const id of ids.slice(1)) {
     const page = await first.context().newPage()
+    page.setDefaultTimeout(PATIENCE)
     await page.goto(`${daemon.url}/${session(id)}`)
     await composer(page).waitFor()
     pages.push(page)

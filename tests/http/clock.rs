@@ -1,29 +1,24 @@
 //! A wall clock that is set, or was never right.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Daemon, assert_lawful, eventually, of_kind, processes_of};
+use crate::support::{Daemon, assert_lawful, eventually, of_kind, preload, processes_of};
 
 /// A wall clock for one daemon, which the test can set.
 struct WallClock {
     folder: tempfile::TempDir,
+    library: PathBuf,
 }
 
 impl WallClock {
     fn new(seconds: i64) -> Self {
-        let clock = Self { folder: tempfile::tempdir().unwrap() };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/support/clock.c");
-        let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(clock.library()).arg(source).status();
-        assert!(made.expect("a C compiler, as for the program itself").success());
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Self { library: preload("clock.c", folder.path()), folder };
         clock.set(seconds);
         clock
-    }
-
-    fn library(&self) -> PathBuf {
-        self.folder.path().join("clock.so")
     }
 
     fn file(&self) -> PathBuf {
@@ -39,7 +34,7 @@ impl WallClock {
 
     /// The environment of a program that has this clock.
     fn env(&self) -> Vec<(String, String)> {
-        let env = [("LD_PRELOAD", self.library()), ("TEST_CLOCK", self.file()), ("PATH", "/usr/bin:/bin".into())];
+        let env = [("LD_PRELOAD", self.library.clone()), ("TEST_CLOCK", self.file()), ("PATH", "/usr/bin:/bin".into())];
         env.into_iter().map(|(name, value)| (name.to_owned(), value.to_str().unwrap().to_owned())).collect()
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::support::client::SseEvent;
-use crate::support::contract::{CONTRACT, STREAMS};
+use crate::support::closed;
+use crate::support::contract::{CONTRACT, STREAMS, Seen};
 use crate::support::{Daemon, Sse, eventually};
 use crate::websocket;
 
@@ -158,7 +159,7 @@ fn every_route_that_reads_answers_what_the_document_says() {
         "artifact_id" => artifact["data"]["artifact_id"].as_str().unwrap(),
         other => panic!("say here what stands for {{{other}}}, so that the route is tried"),
     };
-    let mut tried = 0;
+    let (mut tried, mut open) = (0, Vec::new());
     for (path, _, operation) in operations(&CONTRACT.document).filter(|(_, method, _)| *method == "get") {
         if operation["responses"]["200"]["content"].get("application/json").is_none() {
             continue;
@@ -177,8 +178,23 @@ fn every_route_that_reads_answers_what_the_document_says() {
         let refuses = answer.status == 422 && address.ends_with("/conversations");
         assert!(answer.status == 200 || refuses, "{address}: {} {}", answer.status, answer.body);
         tried += 1;
+        let Some(mut more) = answer.json().as_object().cloned().filter(|_| !refuses) else { continue };
+        more.insert("surprise".to_owned(), json!(1));
+        let body = Value::Object(more).to_string();
+        let seen = Seen {
+            method: "GET",
+            path: &address,
+            status: 200,
+            headers: &answer.headers,
+            body: Some(body.as_bytes()),
+        };
+        if CONTRACT.errors_of_answer(&seen).is_empty() {
+            open.push(path.as_str());
+        }
     }
     assert!(tried > 20, "{tried}");
+    let documents = ["/api/openapi.json", "/api/asyncapi.json", "/api/events.schema.json"];
+    assert_eq!(open, documents, "an answer has no member that its schema does not name");
     client.get("/api/sessions/nobody").is_problem(404, "session_not_found");
 }
 
@@ -307,6 +323,29 @@ fn every_event_is_valid_by_the_event_schema() {
         let errors: Vec<String> = validator.iter_errors(&event).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{event}: {errors:?}");
     }
+}
+
+#[test]
+fn an_answer_has_no_member_that_its_schema_does_not_name() {
+    let document = json!({ "schemas": {
+        "Base": { "type": "object", "properties": { "a": {} }, "required": ["a"] },
+        "More": { "allOf": [{ "$ref": "#/components/schemas/Base" }, { "properties": { "b": {} } }] },
+        "Either": { "oneOf": [{ "$ref": "#/components/schemas/Base" }, { "type": "object", "required": ["free"] }] },
+        "Map": { "type": "object", "additionalProperties": { "$ref": "#/components/schemas/Base" } },
+        "Mixed": { "properties": { "t": {} }, "oneOf": [{ "properties": { "x": {} }, "required": ["x"] }, { "properties": { "y": {} }, "required": ["y"] }] },
+        "Nullable": { "anyOf": [{ "$ref": "#/components/schemas/Base" }, { "type": "null" }] },
+    } });
+    let components = closed::components(&document);
+    let fits = |name: &str, value: Value| {
+        let schema = json!({ "$ref": format!("#/components/schemas/{name}"), "components": components });
+        jsonschema::validator_for(&schema).unwrap().is_valid(&value)
+    };
+    assert!(fits("Base", json!({ "a": 1 })) && !fits("Base", json!({ "a": 1, "z": 1 })));
+    assert!(fits("More", json!({ "a": 1, "b": 1 })) && !fits("More", json!({ "a": 1, "z": 1 })));
+    assert!(fits("Either", json!({ "free": 1, "z": 1 })) && !fits("Either", json!({ "a": 1, "z": 1 })));
+    assert!(fits("Map", json!({ "any": { "a": 1 } })) && !fits("Map", json!({ "any": { "a": 1, "z": 1 } })));
+    assert!(fits("Mixed", json!({ "t": 1, "x": 1 })) && !fits("Mixed", json!({ "t": 1, "x": 1, "z": 1 })));
+    assert!(fits("Nullable", Value::Null) && !fits("Nullable", json!({ "a": 1, "z": 1 })));
 }
 
 #[test]

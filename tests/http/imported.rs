@@ -176,17 +176,32 @@ fn a_file_says_only_what_an_event_says() {
         let problem = import(client, &file(&json!({}), &[(kind, data)]), "s").is_problem(422, "broken_file");
         assert!(problem["detail"].as_str().unwrap().contains(&format!("what a `{kind}` says")), "{problem}");
     }
-    // What nobody knows of a known event is left out, and each member is there once; a type that nobody knows is kept.
+    // What a newer version says of a known event is refused by name, because it may change what the event means.
+    let newer = [
+        ("session_updated", json!({ "title": "A", "by": "x", "title_of_nobody": { "a": 1 } }), "data.title_of_nobody"),
+        (
+            "plan_updated",
+            json!({ "steps": [{ "text": "A", "status": "pending" }, { "text": "B", "status": "pending", "due": 1 }] }),
+            "data.steps.1.due",
+        ),
+    ];
+    for (kind, data, member) in newer {
+        let problem = import(client, &file(&json!({}), &[(kind, data)]), "s").is_problem(422, "broken_file");
+        let why = format!("a `{kind}` has `{member}`, which this turnloom does not know");
+        assert!(problem["detail"].as_str().unwrap().contains(&why), "{problem}");
+    }
+    let more = file(&json!({}), &[]).replacen("\"session_id\":\"s\",\"data\"", "\"extra\":1,\"session_id\":\"s\",\"data\"", 1);
+    let problem = import(client, &more, "s").is_problem(422, "broken_file");
+    assert!(problem["detail"].as_str().unwrap().contains("`extra`"), "{problem}");
+    // What is empty says nothing, and each member is there once; a type that nobody knows is kept.
     let line = |seq: u64, kind: &str, data: &str| {
-        format!(
-            r#"{{"seq":{seq},"ts":"2026-01-01T00:00:00.000Z","type":"{kind}","session_id":"s","extra":1,"data":{data}}}"#
-        )
+        format!(r#"{{"seq":{seq},"ts":"2026-01-01T00:00:00.000Z","type":"{kind}","session_id":"s","data":{data}}}"#)
     };
     let header = file(&json!({}), &[]).lines().next().unwrap().replace("\"head\":1", "\"head\":3");
     let text = [
         header,
         line(1, "session_ready", r#"{"runtime":"mock","session_id":"s"}"#),
-        line(2, "session_updated", r#"{"title":"\u0041","by":"x","title_of_nobody":{"a":1}}"#),
+        line(2, "session_updated", r#"{"title":"\u0041","by":"x","title_of_nobody":null}"#),
         line(3, "of_tomorrow", r#"{"a":1,"a":2,"b":"\u0042"}"#),
     ];
     assert_eq!(import(client, &text.join("\n"), "s").status, 201);
@@ -203,21 +218,37 @@ fn a_file_says_only_what_an_event_says() {
 fn a_file_takes_no_guard_away_and_names_no_path() {
     let daemon = Daemon::start();
     let client = &daemon.client;
-    let codex = |params: Value, kind: &str, data: Value| {
+    let import_codex = |params: Value, kind: &str, data: Value, id: &str| {
         let text = file(&params, &[(kind, data)]).replace("\"mock\"", "\"codex\"");
-        import(client, &text, "s")
+        import(client, &text, id)
     };
+    let codex = |params: Value, kind: &str, data: Value| import_codex(params, kind, data, "s");
     let updated = |settings: Value| json!({ "settings": settings, "by": "x" });
-    for settings in [
-        json!({ "sandbox": "danger-full-access" }),
-        json!({ "sandbox": "dangerFullAccess" }),
-        json!({ "approval_policy": "never" }),
+    // The guards are back when the session is here, and the file's own facts stay as they were.
+    for (id, settings, guarded) in [
+        ("a", json!({ "sandbox": "danger-full-access" }), json!({ "sandbox": "read-only" })),
+        ("b", json!({ "sandbox": "dangerFullAccess" }), json!({ "sandbox": "read-only" })),
+        ("c", json!({ "approval_policy": "never" }), json!({ "approval_policy": "on-request" })),
+        ("d", json!({ "approval_policy": { "granular": {} } }), json!({ "approval_policy": "on-request" })),
     ] {
-        let problem = codex(json!({}), "session_updated", updated(settings)).is_problem(422, "broken_file");
-        assert!(problem["detail"].as_str().unwrap().contains("is not taken from a file"), "{problem}");
+        let taken = import_codex(json!({}), "session_updated", updated(settings.clone()), id);
+        assert_eq!(taken.status, 201, "{}", taken.body);
+        assert_eq!(client.session(id)["settings"], guarded);
+        let log = client.log(id);
+        assert_eq!((&log[1]["data"]["settings"], &log[2]["data"]["settings"]), (&settings, &guarded));
+        assert_eq!(log[2]["data"]["by"], "turnloom");
     }
-    codex(json!({}), "mode_changed", json!({ "mode": "full-access" })).is_problem(422, "broken_file");
-    codex(json!({ "mode": "bypass" }), "session_updated", updated(json!({}))).is_problem(422, "broken_file");
+    for (id, params, mode) in [("e", json!({}), "full-access"), ("f", json!({ "mode": "bypass" }), "bypass")] {
+        let taken = import_codex(params, "mode_changed", json!({ "mode": mode }), id);
+        assert_eq!((taken.status, &taken.json()["mode"]), (201, &json!("default")), "{}", taken.body);
+    }
+    // Somebody here may take them away again, and nothing runs before somebody has agreed.
+    let chosen = client.patch("/api/sessions/f", &json!({ "mode": "full-access" }));
+    assert_eq!((chosen.status, &chosen.json()["mode"]), (200, &json!("full-access")));
+    client.post("/api/sessions/f/resume", &json!({})).is_problem(409, "not_agreed");
+    // And it can leave and come back.
+    let again = import(client, &client.get("/api/sessions/f/export").body, "g");
+    assert_eq!((again.status, &again.json()["mode"]), (201, &json!("default")), "{}", again.body);
     for name in ["a/b", "/etc/passwd"] {
         let ready = json!({ "runtime": "codex", "provider_session_id": name });
         codex(json!({}), "session_ready", ready).is_problem(422, "broken_file");
@@ -247,4 +278,21 @@ fn only_so_many_files_lie_on_the_disk() {
     import(client, &file(&json!({}), &[]), "s").is_problem(503, "overloaded");
     drop(slow);
     eventually("there is room again", || (import(client, &file(&json!({}), &[]), "s").status == 201).then_some(()));
+}
+
+#[test]
+fn ending_does_not_wait_for_a_file_that_is_being_read() {
+    let mut daemon = Daemon::start();
+    let client = daemon.client.clone();
+    // It takes seconds to be read.
+    let says = ("session_updated", json!({ "title": "x".repeat(300), "by": "x" }));
+    let large = file(&json!({}), &vec![says; 200_000]);
+    let size = large.len() as u64;
+    let importing = std::thread::spawn(move || import(&client, &large, "s").status);
+    eventually("it is on the disk", || (kept(&daemon) == size).then_some(()));
+    assert_eq!(daemon.terminate(), Some(0));
+    assert_eq!(importing.join().unwrap(), 503, "it is told to come again");
+    daemon.again();
+    daemon.client.get("/api/sessions/s").is_problem(404, "session_not_found");
+    assert_eq!(import(&daemon.client, &file(&json!({}), &[]), "s").status, 201);
 }

@@ -378,6 +378,15 @@ fn settings_are_listed_changed_and_shown() {
     assert_eq!(named("mock"), json!([{ "name": "pace_ms", "takes": "number" }]));
     let sandboxes = ["read-only", "workspace-write", "danger-full-access"];
     assert_eq!(named("codex")[1], json!({ "name": "sandbox", "takes": "choice", "choices": sandboxes }));
+    for agent in agents["agents"].as_array().unwrap() {
+        let params = agent["params"].as_array().unwrap();
+        for (name, takes) in [("system_prompt", "text"), ("env", "object"), ("mcp_servers", "object")] {
+            assert!(params.contains(&json!({ "name": name, "takes": takes })), "{name} of {agent}");
+        }
+        let mode = params.iter().find(|param| param["name"] == "permission_mode").unwrap();
+        let words = |list: &Value| list.as_array().cloned().unwrap_or_default();
+        assert!(words(&mode["choices"]).iter().all(|word| words(&agent["modes"]).contains(word)), "{agent}");
+    }
 
     client.mock("s");
     assert_eq!(client.session("s")["settings"], json!({ "pace_ms": 0 }), "as it was made");
@@ -396,6 +405,12 @@ fn settings_are_listed_changed_and_shown() {
     let refused = client.post("/api/sessions", &body);
     assert!(refused.body.contains("read-only, workspace-write"), "{}", refused.body);
     refused.is_problem(400, "invalid_request");
+    // Nor is anything left out in silence.
+    let servers = json!({ "mcp_servers": [{ "name": "x" }] });
+    for wrong in [json!({ "env": "A=1" }), json!({ "env": null }), json!({ "env": { "A": 1 } }), servers] {
+        let body = json!({ "runtime": "mock", "params": wrong });
+        client.post("/api/sessions", &body).is_problem(400, "invalid_request");
+    }
     for (runtime, name) in
         [("claude", "mode"), ("claude", "permission_mode"), ("codex", "mode"), ("codex-exec", "mode")]
     {

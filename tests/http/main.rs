@@ -20,6 +20,7 @@ mod asks;
 mod background;
 mod bad_input;
 mod bounds;
+mod channel;
 mod clock;
 mod contract;
 mod conversations;

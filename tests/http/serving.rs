@@ -8,7 +8,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{Client, Daemon, PATIENCE, Sse, eventually};
+use crate::support::{Client, Daemon, PATIENCE, Sse, eventually, preload};
 use crate::websocket;
 
 /// A connection on which exactly this was sent.
@@ -112,4 +112,21 @@ fn running_out_of_descriptors_is_survived() {
     eventually("it answers", || (client.get("/api/sessions/s").status == 200).then_some(()));
     drop(strangers);
     assert_eq!(client.get("/health").status, 200);
+}
+
+#[test]
+fn a_daemon_that_accepts_nobody_any_more_ends_with_an_error() {
+    let place = tempfile::tempdir().unwrap();
+    let (library, wanted) = (preload("accept.c", place.path()), place.path().join("now"));
+    let env = [("LD_PRELOAD", library), ("TEST_ACCEPT", wanted.clone()), ("PATH", "/usr/bin:/bin".into())];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_str().unwrap().to_owned()));
+    let mut daemon = Daemon::start_in("", env.to_vec());
+    daemon.client.mock("s");
+    daemon.client.turn("s", "echo hi");
+    std::fs::write(wanted, "").unwrap();
+    // Nobody answers it: the task that would is the one that panics.
+    let knocking = open(&daemon.client, "");
+    assert_eq!(daemon.exit_code(), Some(1));
+    drop(knocking);
+    assert!(!daemon.data.join("daemon.json").exists(), "it said that it is gone");
 }

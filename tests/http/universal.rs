@@ -355,12 +355,11 @@ fn files() {
     }
     assert_eq!(call("DELETE", "entry?path=d&recursive=true", b"").status, 200);
     refused(&call("POST", "upload-batch?path=up", &[1; 700]), 400, "invalid_request");
-    let mut archive = vec![0_u8; 512];
-    archive[..5].copy_from_slice(b"a.txt");
-    archive[124..135].copy_from_slice(b"00000000005");
-    archive[156] = b'0';
-    archive.extend_from_slice(b"hello");
-    archive.resize(1024 + 1024, 0);
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(5);
+    archive.append_data(&mut header, "a.txt", &b"hello"[..]).unwrap();
+    let archive = archive.into_inner().unwrap();
     let uploaded = call("POST", "upload-batch?path=up", &archive).json();
     assert_eq!(uploaded, json!({ "paths": [format!("{root}/up/a.txt")], "truncated": false }));
     assert_eq!(std::fs::read(folder.path().join("up/a.txt")).unwrap(), b"hello");

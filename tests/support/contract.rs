@@ -8,22 +8,23 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::client::header;
+use super::closed;
 
 /// Larger bodies are compared by their type only: a page of ten thousand events is no better a witness than one of ten.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub struct Contract {
     pub document: Value,
+    /// Its schemas, as strict as they are compared with.
+    components: Value,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 /// The document as the code gives it; that the daemon serves the same is a test of its own.
-pub static CONTRACT: LazyLock<Contract> =
-    LazyLock::new(|| Contract { document: turnloom::http::openapi(), validators: Mutex::default() });
+pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::of(turnloom::http::openapi()));
 
 /// The streams, as the code describes them.
-pub static STREAMS: LazyLock<Contract> =
-    LazyLock::new(|| Contract { document: turnloom::http::asyncapi(), validators: Mutex::default() });
+pub static STREAMS: LazyLock<Contract> = LazyLock::new(|| Contract::of(turnloom::http::asyncapi()));
 
 /// What is known of an answer when it is compared.
 pub struct Seen<'a> {
@@ -36,16 +37,31 @@ pub struct Seen<'a> {
 }
 
 impl Contract {
+    fn of(document: Value) -> Self {
+        let components = closed::components(&document["components"]);
+        Self { document, components, validators: Mutex::default() }
+    }
+
     /// That an answer is one that the document describes. What it does not describe is not there.
     #[track_caller]
     pub fn check(&self, seen: &Seen<'_>) {
+        let errors = self.errors_of_answer(seen);
+        let Seen { method, path, status, .. } = seen;
+        let body = String::from_utf8_lossy(seen.body.unwrap_or_default());
+        assert!(errors.is_empty(), "{method} {path}: {status} is not what the document says: {errors:#?}\n{body}");
+    }
+
+    /// What in the JSON of an answer is not as described. That there may be such an answer at all is checked first.
+    #[track_caller]
+    pub fn errors_of_answer(&self, seen: &Seen<'_>) -> Vec<String> {
         let told = format!("{} {}: {}", seen.method, seen.path, seen.status);
         let Some((path, operation)) = self.operation(seen.method, seen.path) else {
             // Strangers are not told what there is. Every page has a head, every path may be asked for by a browser first, and Socket.IO is a
             // protocol of its own.
             let is_refused = matches!(seen.status, 401 | 404 | 405);
             let is_about_another = matches!(seen.method, "HEAD" | "OPTIONS") || seen.path.starts_with("/ws/");
-            return assert!(is_refused || is_about_another, "{told}: no such operation is in the document");
+            assert!(is_refused || is_about_another, "{told}: no such operation is in the document");
+            return Vec::new();
         };
         let responses = &operation["responses"];
         let name = match responses.get(seen.status.to_string()) {
@@ -54,7 +70,8 @@ impl Contract {
             None => panic!("{told} is not in the document"),
         };
         let Some(content) = responses[&name].get("content").and_then(Value::as_object) else {
-            return assert!(seen.body.is_none_or(<[u8]>::is_empty), "{told} has a body, and the document says none");
+            assert!(seen.body.is_none_or(<[u8]>::is_empty), "{told} has a body, and the document says none");
+            return Vec::new();
         };
         let media_type = header(seen.headers, "content-type").unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
@@ -62,13 +79,11 @@ impl Contract {
         let described = content.get(known);
         let described = described.unwrap_or_else(|| panic!("{told} is {media_type:?}, which is not in the document"));
         let Some(body) = seen.body.filter(|body| is_json(media_type) && body.len() <= MAX_BYTES) else {
-            return;
+            return Vec::new();
         };
         let value: Value = serde_json::from_slice(body).unwrap_or_else(|error| panic!("{told} is not JSON: {error}"));
         let key = format!("{} {path} {name} {media_type}", seen.method);
-        let validator = self.validator(&key, &described["schema"]);
-        let errors = errors_of(&validator, &value);
-        assert!(errors.is_empty(), "{told} is not what the document says: {errors:#?}\n{value:#}");
+        errors_of(&self.validator(&key, &described["schema"]), &value)
     }
 
     /// The operation that a request is for: the one with the most literal path.
@@ -103,6 +118,10 @@ impl Contract {
     /// That a frame of a stream is one that the document describes. Facts are named by their type, and tasks have no names.
     #[track_caller]
     pub fn check_frame(&self, channel: &str, kind: &str, data: &str) {
+        if channel == "channel" {
+            let value: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{channel}: {error}: {data}"));
+            return self.check_message(channel, value["op"].as_str().unwrap_or_default(), &value);
+        }
         let messages = &self.document["channels"][channel]["messages"];
         let name = [kind, "event", "task"].into_iter().find(|name| messages.get(name).is_some());
         let name = name.unwrap_or_else(|| panic!("{channel} tells {kind:?}, which is not in the document: {data}"));
@@ -135,14 +154,18 @@ impl Contract {
 
     fn errors(&self, channel: &str, name: &str, value: &Value) -> Vec<String> {
         let payload = &self.document["channels"][channel]["messages"][name]["payload"];
+        if payload.is_null() {
+            return vec![format!("{channel} has no {name:?}")];
+        }
         // A fact is compared with its own type, and not with each of them in turn.
-        let fact = if channel == "socket" { &value["event"] } else { value };
+        let carries_ops = matches!(channel, "socket" | "channel");
+        let fact = if carries_ops { &value["event"] } else { value };
         if name == "event"
             && let Some(schema) = self.schema_of_fact(fact)
         {
             let key = format!("fact {}", fact["type"]);
             let mut errors = errors_of(&self.validator(&key, &schema), fact);
-            if channel == "socket" {
+            if carries_ops {
                 let mut frame = value.clone();
                 frame["event"] = Value::Null;
                 let mut payload = payload.clone();
@@ -160,12 +183,12 @@ impl Contract {
         Some(serde_json::json!({ "$ref": path }))
     }
 
-    /// What checks values of this schema.
+    /// What checks values of this schema. What the document does not name is not there.
     pub fn validator(&self, key: &str, schema: &Value) -> Arc<Validator> {
         let mut validators = self.validators.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let made = || {
-            let mut schema = schema.clone();
-            schema["components"] = self.document["components"].clone();
+            let mut schema = closed::whole(schema);
+            schema["components"] = self.components.clone();
             Arc::new(jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{key}: {error}")))
         };
         Arc::clone(validators.entry(key.to_owned()).or_insert_with(made))

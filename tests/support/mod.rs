@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test program uses a part of this")]
 
 pub mod client;
+pub mod closed;
 pub mod contract;
 mod eventually;
 
@@ -98,9 +99,14 @@ impl Daemon {
 
     /// SIGTERM, and the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
-        let mut child = self.child.take()?;
-        let pid = rustix::process::Pid::from_child(&child);
+        let pid = rustix::process::Pid::from_child(self.child.as_ref()?);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it can be signalled");
+        self.exit_code()
+    }
+
+    /// The exit code of one that ends by itself.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        let mut child = self.child.take()?;
         let status = eventually("the daemon ends", || child.try_wait().expect("its state"));
         status.code()
     }
@@ -143,6 +149,15 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A library that a program can be made to load before all others, from a source beside this file.
+pub fn preload(source: &str, folder: &Path) -> PathBuf {
+    let library = folder.join(source).with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/support").join(source);
+    let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+    assert!(made.expect("a C compiler, as for the program itself").success());
+    library
 }
 
 /// Processes that carry a session's cookie, whoever started them: for sessions whose names nobody else has.

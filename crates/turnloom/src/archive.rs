@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_with::skip_serializing_none;
 use turnloom_core::blob::{Blob, BlobId, BlobRef, is_media_type};
 use turnloom_core::event::{Envelope, Event, Large, Part, Record, UNREADABLE};
@@ -74,12 +75,18 @@ pub enum Error {
     Format(u32),
     #[error("line {line}: {cause}; export the session again")]
     Line { line: usize, cause: String },
+    #[error(
+        "line {line}: a `{kind}` has `{member}`, which this turnloom does not know; use the version that wrote the file, or a newer one"
+    )]
+    Newer { line: usize, kind: String, member: String },
     #[error("the log is broken at {0}; export the session again")]
     Law(laws::Violation),
     #[error("the file ends at event {found}, and should hold {expected}; export the session again")]
     Short { found: Seq, expected: Seq },
     #[error("blob {0} is missing; export the session again")]
     MissingBlob(BlobId),
+    #[error("nobody wants the file any more")]
+    Unwanted,
     #[error("the session was at work when it was exported; stop it, then export it again")]
     NotAtRest,
 }
@@ -101,6 +108,11 @@ pub fn blob_line(blob: &Blob) -> String {
 impl Archive {
     /// Reads a file and makes sure that it is all there and keeps the laws.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
+        Self::read_while(file, &|| true)
+    }
+
+    /// The same, as long as somebody wants it: a large file takes its time.
+    pub fn read_while(file: &[u8], is_wanted: &dyn Fn() -> bool) -> Result<Self, Error> {
         let mut lines = (1..).zip(file.split(|byte| *byte == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty());
         let (_, first) = lines.next().ok_or(Error::Empty)?;
         let header: Header = serde_json::from_slice(first).map_err(Error::Header)?;
@@ -111,6 +123,9 @@ impl Archive {
         for (line, bytes) in lines {
             let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
             let wrong = |cause: String| Error::Line { line, cause };
+            if !is_wanted() {
+                return Err(Error::Unwanted);
+            }
             if let Ok(blob) = serde_json::from_slice::<BlobLine>(bytes) {
                 blobs.push(decode(blob).map_err(wrong)?);
                 continue;
@@ -121,7 +136,11 @@ impl Archive {
             let envelope = Envelope::decode(bytes).map_err(|error| wrong(error.to_string()))?;
             unsafe_to_take(&envelope.event).map_or(Ok(()), |why| Err(wrong(why)))?;
             let envelope = normalized(envelope, &header.session_id);
-            records.push(envelope.encode());
+            let record = envelope.encode();
+            if let Some(member) = left_out(bytes, &record.json) {
+                return Err(Error::Newer { line, kind: envelope.event.kind().to_owned(), member });
+            }
+            records.push(record);
             envelopes.push(envelope);
         }
         let state = check(&header, &envelopes, &blobs)?;
@@ -129,14 +148,48 @@ impl Archive {
     }
 }
 
-/// Brings an event into the form of this version, whoever wrote the file: unknown members are dropped and each member appears once. An event of an
-/// unknown type is kept.
+/// Brings an event into the form of this version, whoever wrote the file: each member appears once. An event of an unknown type is kept.
 fn normalized(envelope: Envelope, session_id: &SessionId) -> Envelope {
     let event = match envelope.event {
         Event::Unknown(_) => Event::from_value(envelope.event.kind(), &envelope.event.data()),
         known => known,
     };
     Envelope { session_id: session_id.clone(), event, ..envelope }
+}
+
+/// The first member of a line that is not in the form that would be kept of it. It may change what a fact means, so the fact is not kept without it;
+/// one that is empty says nothing.
+fn left_out(line: &[u8], kept: &[u8]) -> Option<String> {
+    if line == kept {
+        return None;
+    }
+    let (line, kept) = (serde_json::from_slice(line).ok()?, serde_json::from_slice(kept).ok()?);
+    missing(&line, &kept)
+}
+
+fn missing(given: &Value, kept: &Value) -> Option<String> {
+    match (given, kept) {
+        (Value::Object(given), Value::Object(kept)) => given.iter().find_map(|(name, value)| match kept.get(name) {
+            Some(kept) => missing(value, kept).map(|inner| format!("{name}.{inner}")),
+            None => (!says_nothing(value)).then(|| name.clone()),
+        }),
+        (Value::Array(given), Value::Array(kept)) => {
+            let mut pairs = given.iter().zip(kept).enumerate();
+            pairs.find_map(|(at, (given, kept))| missing(given, kept).map(|inner| format!("{at}.{inner}")))
+        }
+        _ => None,
+    }
+}
+
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
 }
 
 fn check(header: &Header, envelopes: &[Envelope], blobs: &[Blob]) -> Result<State, Error> {

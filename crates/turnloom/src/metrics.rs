@@ -56,7 +56,7 @@ pub struct Metrics {
     pub unparsed: Counter,
     /// Streams that are followed now.
     pub followers: Gauge,
-    /// Open connections of the `WebSocket` kind. One may carry many that follow.
+    /// Open connections that carry any number of streams: `WebSocket`s, and channels where those do not get through.
     pub sockets: Gauge,
     /// How far behind the head a follower was when it was written to.
     pub follower_lag: Histogram,
@@ -86,7 +86,7 @@ impl Default for Metrics {
         registry.register("turn_seconds", "How long turns took", metrics.turn_seconds.clone());
         registry.register("agent_unparsed", "Lines of agents that could not be read", metrics.unparsed.clone());
         registry.register("followers", "Streams that are followed now", metrics.followers.clone());
-        registry.register("sockets", "WebSockets that are open", metrics.sockets.clone());
+        registry.register("sockets", "WebSockets and channels that are open", metrics.sockets.clone());
         registry.register(
             "follower_lag_events",
             "How many events behind the head a follower was when written to",

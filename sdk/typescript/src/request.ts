@@ -13,7 +13,7 @@ export interface ClientOptions {
   fetch?: typeof fetch
   /**
    * How streams come. A page uses one WebSocket for all of them, because a browser allows few connections; everybody else has server-sent events.
-   * Where WebSockets do not get through, they are server-sent events after all.
+   * Where WebSockets do not get through, pages that share a `worker` share one stream of server-sent events instead, and others have one for each stream.
    */
   streams?: 'websocket' | 'sse'
   /**
@@ -21,7 +21,7 @@ export interface ClientOptions {
    * would hold one of the few connections that a browser allows.
    */
   pollLists?: number
-  /** Starts a worker that runs `turnloom/worker`: then all pages of a browser share one WebSocket, where there are such workers. */
+  /** Starts a worker that runs `turnloom/worker`: then all pages of a browser share one connection, where there are such workers. */
   worker?: () => SharedWorker
   /** Told whenever the daemon answers 401, to a call or to a stream: the token is wrong, or this browser is not signed in any more. */
   onUnauthorized?: (error: TurnloomError) => void
@@ -69,17 +69,22 @@ export class Requester {
     return typeof token === 'function' ? token() : token
   }
 
+  /** What every request says: who asks, and that it may. */
+  async headers(): Promise<Record<string, string>> {
+    const { client } = this.options
+    const secret = await this.token()
+    return {
+      // A page that is signed in proves that it is one of the daemon's own, where the browser does not say so itself.
+      ...(secret === undefined ? { 'turnloom-page': '1' } : { authorization: `Bearer ${secret}` }),
+      ...(client !== undefined && { 'turnloom-client': client }),
+    }
+  }
+
   /** A response that grants what was asked for. */
   async open(path: string, request: Request = {}): Promise<Response> {
     const { method = 'GET', query, body, file, accept, range, signal } = request
     signal?.throwIfAborted()
-    const headers: Record<string, string> = { accept: accept ?? 'application/json' }
-    const { client } = this.options
-    const secret = await this.token()
-    if (secret !== undefined) headers['authorization'] = `Bearer ${secret}`
-    // A page that is signed in proves that it is one of the daemon's own, where the browser does not say so itself.
-    else headers['turnloom-page'] = '1'
-    if (client !== undefined) headers['turnloom-client'] = client
+    const headers: Record<string, string> = { ...(await this.headers()), accept: accept ?? 'application/json' }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
     const ask = this.options.fetch ?? fetch

@@ -1,13 +1,20 @@
-// One WebSocket for all pages of a browser: a shared worker has it, and pages talk to the worker. The worker knows nothing of sessions; it passes on what
+// One connection for all pages of a browser: a shared worker has it, and pages talk to the worker. The worker knows nothing of sessions; it passes on what
 // is said, to the page whose subscription it is. Both sides are here, because they are one protocol.
 
+import { dialPosted } from './posted.js'
 import { dialWebSocket, type Address, type Channel, type ChannelListener, type Dial, type Incoming } from './socket.js'
 
 type FromPage = { dial: Address } | { op: Op } | { close: true } | { giveUp: true }
-type FromWorker = { opened: true } | { message: Incoming } | { closed: true }
+type FromWorker = { heard: true } | { opened: true } | { message: Incoming } | { closed: true }
 type Op = { op: string; subscription?: string }
 
-/** A page's way to the worker. Where there is none, or it cannot be started, the page has a WebSocket of its own. */
+/** Whether the address is a socket's or a stream's. */
+const dialEither: Dial = (address, listener) => (address.headers ? dialPosted : dialWebSocket)(address, listener)
+
+/**
+ * A page's way to the worker. Where there is none, or it cannot be started, the page has a WebSocket of its own; but no stream to post to, because each
+ * page would hold one of the few connections that there are.
+ */
 export function dialShared(start: () => SharedWorker): Dial {
   let worker: SharedWorker | undefined
   let isBroken = typeof SharedWorker === 'undefined'
@@ -17,10 +24,11 @@ export function dialShared(start: () => SharedWorker): Dial {
     } catch {
       isBroken = true
     }
-    if (isBroken || !worker) return dialWebSocket(address, listener)
+    if (isBroken || !worker) return address.headers ? nobody(listener) : dialWebSocket(address, listener)
     // Each connection has a port of its own, so that nothing of an earlier one is taken for it.
     const { port1: port, port2: theirs } = new MessageChannel()
     const post = (message: FromPage) => port.postMessage(message)
+    let isThere = false
     let isOpen = false
     let isOver = false
     const end = () => {
@@ -40,11 +48,12 @@ export function dialShared(start: () => SharedWorker): Dial {
     }
     port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (isOver) return
+      isThere = true
       if ('opened' in data) {
         isOpen = true
         listener.onOpen()
       } else if ('message' in data) listener.onMessage(data.message)
-      else end()
+      else if ('closed' in data) end()
     }
     // A page that is left may be kept for a while; it must not hold anything then.
     globalThis.addEventListener('pagehide', leave)
@@ -52,17 +61,24 @@ export function dialShared(start: () => SharedWorker): Dial {
     post({ dial: address })
     const giveUp = () => {
       post({ giveUp: true })
-      // The worker itself may be what is dead. One that has worked is started again; one that never did is not.
+      // The worker itself may be what is dead. One that has worked is started again; one that never said anything is not.
       if (isOpen) worker = undefined
-      else isBroken = true
+      else if (!isThere) isBroken = true
       end()
     }
     return { send: (op) => !isOver && post({ op: op as Op }), close: leave, giveUp }
   }
 }
 
-/** What runs in the worker, once for each port of a page. `dial` is a WebSocket, except in tests. */
-export function createConnectionSharer(dial: Dial = dialWebSocket): (port: MessagePort) => void {
+/** A channel that does not come about. */
+function nobody(listener: ChannelListener): Channel {
+  const nothing = () => undefined
+  queueMicrotask(() => listener.onClose())
+  return { send: nothing, close: nothing, giveUp: nothing }
+}
+
+/** What runs in the worker, once for each port of a page. `dial` is another one in tests only. */
+export function createConnectionSharer(dial: Dial = dialEither): (port: MessagePort) => void {
   const connections = new Map<string, SharedConnection>()
   return (port) => {
     let connection: SharedConnection | undefined
@@ -73,6 +89,7 @@ export function createConnectionSharer(dial: Dial = dialWebSocket): (port: Messa
     }
     port.onmessage = ({ data }: MessageEvent<FromPage>) => {
       if ('dial' in data) {
+        post(port, { heard: true })
         const key = JSON.stringify(data.dial)
         connection = connections.get(key)
         if (!connection) {
@@ -96,7 +113,7 @@ export function createConnectionSharer(dial: Dial = dialWebSocket): (port: Messa
   }
 }
 
-/** One WebSocket, and the ports that use it. */
+/** One connection, and the ports that use it. */
 class SharedConnection {
   /** Which subscription is whose. */
   readonly #names = new Map<string, MessagePort>()

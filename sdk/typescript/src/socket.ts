@@ -36,6 +36,8 @@ export interface ChannelListener {
 export interface Address {
   url: string
   protocols: string[]
+  /** It is no socket but a stream of server-sent events, to which ops are posted: each request has these headers. */
+  headers?: Record<string, string>
 }
 
 export type Dial = (address: Address, listener: ChannelListener) => Channel

@@ -1,4 +1,5 @@
-// What can be followed, and what carries it: a WebSocket in pages, server-sent events elsewhere. Not here: how a stream comes back.
+// What can be followed, and what carries it: a WebSocket in pages, or one stream that they share where that does not get through; server-sent events
+// elsewhere. Not here: how a stream comes back.
 
 import { TurnloomError, unreachable } from './error.js'
 import type { Feed, StreamEvent } from './feed.js'
@@ -18,12 +19,14 @@ export function pathOf(id: string, ...rest: string[]): string {
   return ['/api/sessions', ...[id, ...rest].map(encodeURIComponent)].join('/')
 }
 
-/** How often WebSockets may fail, although the daemon is there and would take them, before they are given up. */
+/** How often a way may fail, although the daemon is there and would take it, before the next one is tried. */
 const ATTEMPTS = 2
 
 export class Streams {
   readonly #requester: Requester
   #socket: Socket | undefined
+  /** Ops go over a WebSocket, or are posted. */
+  #way: 'websocket' | 'posted' = 'websocket'
   #failures = 0
 
   constructor(requester: Requester) {
@@ -93,6 +96,10 @@ export class Streams {
   /** Pages cannot send headers with a WebSocket, so the token is one of the protocols it asks for. */
   async #address(): Promise<Address> {
     const base = typeof document === 'undefined' ? undefined : document.baseURI
+    if (this.#way === 'posted') {
+      const url = new URL(this.#requester.address('/api/channel'), base)
+      return { url: url.href, protocols: [], headers: await this.#requester.headers() }
+    }
     const url = new URL(this.#requester.address('/api/ws'), base)
     url.protocol = url.protocol.replace('http', 'ws')
     const { client } = this.#requester.options
@@ -108,9 +115,17 @@ export class Streams {
     } catch (error) {
       if (!(error instanceof TurnloomError) || error.code !== 'upgrade_required') throw error
       this.#failures += 1
-      if (this.#failures >= ATTEMPTS) this.#socket = undefined
+      if (this.#failures >= ATTEMPTS) this.#tryNext()
     }
-    throw unreachable('a WebSocket could not be opened')
+    throw unreachable('a connection for streams could not be opened')
+  }
+
+  /** Posting is for pages that share a worker: else it takes as many connections as there are pages, and holds them while nobody looks. */
+  #tryNext(): void {
+    const isShared = this.#requester.options.worker !== undefined && typeof SharedWorker !== 'undefined'
+    if (this.#way === 'websocket' && isShared) this.#way = 'posted'
+    else this.#socket = undefined
+    this.#failures = 0
   }
 }
 

@@ -75,6 +75,8 @@ const OWN: &[&str] = &[
     "input",
     "tool_input",
     "options",
+    "judged",
+    "decision",
     "title",
 ];
 

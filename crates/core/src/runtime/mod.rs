@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::setting::{Setting, Takes, skips_approvals, texts_of};
+pub use self::setting::{Setting, Takes, guarded, skips_approvals, texts_of};
 pub use self::text::{StreamedText, TextKind};
 use crate::command::{Answer, Callback, Files};
 use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};

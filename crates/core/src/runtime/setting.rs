@@ -65,6 +65,10 @@ impl Setting {
 
 /// Whether a value of a setting lets an agent do everything without asking anybody. Only a person of this machine may choose that.
 pub fn skips_approvals(name: &str, value: &Value) -> bool {
+    // An object says for each kind of call whether somebody is asked.
+    if name == "approval_policy" && value.is_object() {
+        return true;
+    }
     let words: &[&str] = match name {
         "sandbox" => &["danger-full-access"],
         "approval_policy" => &["never"],
@@ -72,6 +76,16 @@ pub fn skips_approvals(name: &str, value: &Value) -> bool {
         _ => &[],
     };
     value.as_str().is_some_and(|value| words.iter().any(|word| same(word, value)))
+}
+
+/// What takes the place of a value that [skips approvals](skips_approvals), where nobody of this machine has chosen it.
+pub fn guarded(name: &str) -> Option<&'static str> {
+    match name {
+        "sandbox" => Some("read-only"),
+        "approval_policy" => Some("on-request"),
+        "mode" => Some("default"),
+        _ => None,
+    }
 }
 
 /// What a parameter that [takes texts](Takes::Texts) holds.

@@ -1,12 +1,15 @@
 //! Sessions that came from a file. Their log says what an agent is to be started with, and somebody else wrote it: so a person of this machine is
 //! asked, with all of it on the table, before the first agent runs. What a file may hold at all is decided where it is read.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::machine::{Machine, Output};
 use crate::command::Refusal;
-use crate::event::{Activity, Hold, Outcome, PermissionOption, PermissionReply, PermissionRequest};
+use crate::event::{
+    Activity, DAEMON, Hold, ModeChanged, Outcome, PermissionOption, PermissionReply, PermissionRequest, SessionUpdated,
+};
 use crate::id::{AskId, Seq};
+use crate::runtime::{guarded, skips_approvals};
 use crate::time::Timestamp;
 
 #[cfg(test)]
@@ -36,6 +39,22 @@ pub fn params_of_copy(params: &Value, end: Seq) -> Value {
 pub(super) const TOOL: &str = "Run an imported session";
 
 impl Machine {
+    /// Puts the guards back that a file took away, with facts of this machine after those of the file. Whoever wants an agent without them says so here.
+    pub fn settle_import(&mut self, at: Timestamp, out: &mut Output) {
+        let unguarded = self.state.settings().iter().filter(|(name, value)| skips_approvals(name, value));
+        let settings: Map<String, Value> =
+            unguarded.filter_map(|(name, _)| Some((name.clone(), guarded(name)?.into()))).collect();
+        let by = DAEMON.to_owned();
+        if !settings.is_empty() {
+            let by = by.clone();
+            self.emit(at, out, SessionUpdated { settings: Some(settings), by, ..SessionUpdated::default() });
+        }
+        let mode = self.state.mode.as_deref().filter(|mode| skips_approvals("mode", &(*mode).into()));
+        if let Some(mode) = mode.and_then(|_| guarded("mode")) {
+            self.emit(at, out, ModeChanged { mode: mode.to_owned(), by: Some(by) });
+        }
+    }
+
     pub(super) fn needs_consent(&self) -> bool {
         needs_consent(&self.setup.params, self.state.agreed_at)
     }

@@ -248,15 +248,11 @@ pub fn random_token() -> String {
     for part in random {
         hash.update(part.as_bytes());
     }
-    hex(&hash.finalize().into())
+    turnloom_core::blob::hex(&hash.finalize())
 }
 
 fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text.as_bytes()).into()
-}
-
-fn hex(bytes: &TokenDigest) -> String {
-    turnloom_core::blob::hex(bytes)
 }
 
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {

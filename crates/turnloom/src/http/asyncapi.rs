@@ -159,6 +159,13 @@ impl Document {
                 json!({ "action": action, "channel": { "$ref": "#/channels/socket" }, "messages": messages });
             self.operations.insert(operation.to_owned(), operation_json);
         }
+        let opened = json!({
+            "type": "object", "properties": { "op": { "const": "opened" }, "channel": { "type": "string" } },
+            "required": ["op", "channel"], "additionalProperties": false,
+        });
+        let opened = ("opened", "The first: ops are posted to /api/channel/{channel}", opened);
+        let posted = "The same where WebSockets do not get through: one stream, to which ops are posted. Frames have no `event`: `op` in their data says what they are.";
+        self.stream("channel", "/api/channel", posted, std::iter::once(opened).chain(told.clone()).collect());
         let all = sent.into_iter().chain(told).collect();
         self.channel("socket", "ws", "/api/ws", "Everything over one WebSocket: one JSON object per frame.", all);
     }

@@ -167,6 +167,7 @@ fn described(content: Content, generator: &mut SchemaGenerator) -> Option<(&'sta
 const IN_PATHS: &[(&str, &str)] = &[
     ("agent", "The name of a runtime, or `default`"),
     ("artifact_id", "The id of an artifact, from its event"),
+    ("channel", "The name of a channel, from its first message"),
     ("ask_id", "The id of an ask, from its event or the list of asks"),
     ("background_id", "The id of background work, from its event"),
     ("blob_id", "The id of a blob, from the event that refers to it"),

@@ -86,6 +86,8 @@ pub struct Shared {
     histories: Arc<Semaphore>,
     /// Permits for answers with a large page.
     pages: Arc<Semaphore>,
+    /// Sockets of those whom no WebSocket reaches.
+    channels: websocket::channel::Channels,
     /// Whose files lie on the disk until it is their turn to be imported.
     imports: Semaphore,
     tasks: TaskHub,
@@ -127,6 +129,7 @@ impl App {
             workers,
             histories: dialect::history::room(),
             pages: Arc::new(Semaphore::new(dialect::history::PAGES_AT_ONCE)),
+            channels: websocket::channel::Channels::default(),
             imports: Semaphore::new(import::MAX_FILES),
             tasks,
             data,

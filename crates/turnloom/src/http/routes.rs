@@ -227,6 +227,14 @@ fn event_routes() -> Vec<Route> {
         get("/api/ws", "Open a WebSocket that carries any number of streams and commands", websocket::upgrade)
             .query::<websocket::SocketQuery>()
             .answers_empty(101, "Upgraded"),
+        get("/api/channel", "Open a channel: what a WebSocket carries, where none gets through", websocket::channel::open)
+            .named("open_channel")
+            .answers_as(200, "`opened` with the name of the channel, then what a WebSocket would send", SSE),
+        post("/api/channel/{channel}", "Send ops to a channel, in order", websocket::channel::post)
+            .named("send_ops")
+            .body::<websocket::channel::Ops>()
+            .example(json!([{ "op": "subscribe", "stream": "asks", "subscription": "asks" }]))
+            .answers_empty(204, "The ops were accepted; their answers arrive on the channel's stream"),
         get("/api/blobs/{blob_id}", "Get a blob: content that was too large for an event; takes `Range`", blobs::blob)
             .answers_bytes(200, "All of it", "*/*")
             .answers_bytes(206, "A part of it", "*/*")

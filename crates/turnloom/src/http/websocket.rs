@@ -1,6 +1,7 @@
 //! Everything over one WebSocket: follow any number of sessions and lists, send, stop, answer. Each op carries a `ref` of the client's choice, and its
 //! answer repeats it. What can be followed and how stands in `websocket/subscription.rs`.
 
+pub(super) mod channel;
 mod op;
 mod outgoing;
 pub(super) mod shapes;
@@ -79,14 +80,7 @@ async fn serve(app: App, by: String, socket: Socket) {
     let (closing, _open) = (app.closing.clone(), OpenSocket::new(&app));
     let (mut sink, mut stream) = socket.split();
     let (frames, mut outgoing) = mpsc::channel::<Outgoing>(FRAMES_AHEAD);
-    let mut connection = Connection {
-        app,
-        by,
-        frames,
-        tasks: JoinSet::new(),
-        underway: Arc::new(Semaphore::new(MAX_PENDING_OPS)),
-        subscriptions: HashMap::new(),
-    };
+    let mut connection = Connection::new(app, by, frames);
     let writing = async {
         while let Some(text) = outgoing.recv().await {
             for frame in text.frames() {
@@ -136,6 +130,11 @@ struct Running {
 }
 
 impl Connection {
+    fn new(app: App, by: String, frames: mpsc::Sender<Outgoing>) -> Self {
+        let underway = Arc::new(Semaphore::new(MAX_PENDING_OPS));
+        Self { app, by, frames, tasks: JoinSet::new(), underway, subscriptions: HashMap::new() }
+    }
+
     /// Until the client leaves.
     async fn run_ops(&mut self, stream: &mut SplitStream<Socket>) {
         loop {
@@ -144,7 +143,10 @@ impl Connection {
                 message = stream.next() => message,
             };
             let answer = match message {
-                Some(Ok(Message::Text(text))) => self.run_op(text.as_str()).await,
+                Some(Ok(Message::Text(text))) => match Op::read(text.as_str()) {
+                    (reference, Ok(op)) => self.run_op(reference, op).await,
+                    (reference, Err(problem)) => Some(refuse(reference, &problem)),
+                },
                 Some(Ok(Message::Binary(_))) => Some(refuse(None, &Problem::invalid("ops are text, not binary"))),
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                 // The answer to a goodbye is ready by now; it leaves when the socket is used once more.
@@ -160,12 +162,7 @@ impl Connection {
     }
 
     /// Does one op. What takes long is answered later, by a task of this connection.
-    async fn run_op(&mut self, text: &str) -> Option<Value> {
-        let (reference, op) = Op::read(text);
-        let op = match op {
-            Ok(op) => op,
-            Err(problem) => return Some(refuse(reference, &problem)),
-        };
+    async fn run_op(&mut self, reference: Option<Value>, op: Op) -> Option<Value> {
         let answer = match op {
             Op::Ping => Ok(json!({ "op": "pong" })),
             Op::Subscribe(subscribe) => match self.subscribe(subscribe, reference.clone()) {

@@ -32,7 +32,7 @@ pub use self::events::{Live, Types};
 pub use self::feed::{Commits, FeedProjection, FeedSource, FeedStream};
 pub use self::folds::{Folds, Place};
 pub use self::frame::{Frame, FrameStream};
-pub use self::sink::{GREETING, UNBUFFERED, sse, streamed, text};
+pub use self::sink::{GREETING, UNBUFFERED, sse, sse_texts, streamed, text};
 pub use self::source::{HEARTBEAT, PAGE, Source, SourceEvent, until};
 pub use self::turn::{FollowedTurn, Unfinished};
 pub use self::view::{LiveView, Update, VIEW, Views, save_views};

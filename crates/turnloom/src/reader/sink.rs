@@ -14,6 +14,9 @@ pub const UNBUFFERED: &str = "x-accel-buffering";
 /// What opens a stream: it is there before anything happens.
 pub const GREETING: &str = ": connected\n\n";
 
+/// What a stream says that has nothing to tell.
+const ALIVE: &[u8] = b": still here\n\n";
+
 /// A response of server-sent events. `first` and `last` stand around the frames.
 pub fn sse(frames: impl FrameStream, first: &'static str, last: &'static str) -> Response {
     let once = |text: &'static str| stream::iter((!text.is_empty()).then(|| Ok(Bytes::from_static(text.as_bytes()))));
@@ -22,6 +25,16 @@ pub fn sse(frames: impl FrameStream, first: &'static str, last: &'static str) ->
         Some((stream::iter(frame.sse().into_iter().map(Ok)), frames))
     });
     streamed("text/event-stream", once(first).chain(pieces.flatten()).chain(once(last)))
+}
+
+/// A response of server-sent events without names. Each is a text in pieces that are not copied; one without pieces only says that the stream lives.
+pub fn sse_texts(texts: impl Stream<Item = Vec<Bytes>> + Send + 'static) -> Response {
+    let pieces = texts.flat_map(|text| {
+        let (before, after): (&[u8], &[u8]) = if text.is_empty() { (ALIVE, b"") } else { (b"data: ", b"\n\n") };
+        let around = |bytes: &'static [u8]| stream::iter((!bytes.is_empty()).then(|| Bytes::from_static(bytes)));
+        around(before).chain(stream::iter(text)).chain(around(after)).map(Ok)
+    });
+    streamed("text/event-stream", pieces)
 }
 
 /// A response of the frames' bodies and nothing else. A text cannot say that it is alive: everything in it is the answer.
@@ -77,7 +90,7 @@ impl Frame {
             Self::Heartbeat { head } => {
                 write(&mut out, None, Some("heartbeat"), format!("{{\"head\":{head}}}").as_bytes());
             }
-            Self::Alive => return vec![Bytes::from_static(b": still here\n\n")],
+            Self::Alive => return vec![Bytes::from_static(ALIVE)],
         }
         vec![out.freeze()]
     }

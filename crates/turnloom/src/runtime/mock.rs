@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, NextAction, SETTINGS};
 use turnloom_core::runtime::{Capabilities, Opening, Setting};
 
-use super::{AgentInfo, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, start_failure};
+use super::{AgentInfo, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, listed_params, start_failure};
 use crate::process::{Agent, Launch};
 
 /// It starts in a few milliseconds, so there is no reason to keep it.
@@ -36,7 +36,7 @@ impl Runtime for Mock {
             capabilities: self.capabilities(),
             modes: Vec::new(),
             settings: self.settings(),
-            params: self.params(),
+            params: listed_params(self),
             commands: None,
             problem: None,
             fix: None,

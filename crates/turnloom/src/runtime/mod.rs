@@ -18,7 +18,7 @@ use serde_with::skip_serializing_none;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use turnloom_core::event::SlashCommand;
-use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, Setting, StartFailure};
+use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, Setting, StartFailure, Takes};
 use turnloom_core::time::Timestamp;
 
 use crate::process::{self, Spawner};
@@ -182,16 +182,29 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Option<Vec<Setting>>")]
     pub settings: &'static [Setting],
-    /// What a session may be created with, besides what every runtime takes.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schemars(with = "Option<Vec<Setting>>")]
-    pub params: &'static [Setting],
+    /// What a session may be created with, besides its folder, title, model and mode, and the tools that clients run.
+    pub params: Vec<Setting>,
     /// What a message that begins with a slash may call, as an agent of this runtime told it last.
     pub commands: Option<Vec<SlashCommand>>,
     /// What keeps it from working.
     pub problem: Option<String>,
     /// What to do about it.
     pub fix: Option<String>,
+}
+
+/// Parameters that every runtime takes, and what they take.
+pub const SHARED_PARAMS: &[Setting] = &[
+    Setting { name: "system_prompt", takes: Takes::Text, choices: &[] },
+    Setting { name: "env", takes: Takes::Object, choices: &[] },
+    Setting { name: "mcp_servers", takes: Takes::Object, choices: &[] },
+];
+
+/// What clients are told that a session of a runtime may be created with: its own parameters first.
+fn listed_params(runtime: &dyn Runtime) -> Vec<Setting> {
+    let modes = runtime.modes();
+    let takes = if modes.is_empty() { Takes::Text } else { Takes::Choice };
+    let permission_mode = Setting { name: "permission_mode", takes, choices: modes };
+    runtime.params().iter().chain(SHARED_PARAMS).copied().chain([permission_mode]).collect()
 }
 
 /// All of them.

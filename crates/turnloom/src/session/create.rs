@@ -9,11 +9,12 @@ use turnloom_core::command::Refusal;
 use turnloom_core::event::{Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
 use turnloom_core::nesting;
+use turnloom_core::runtime::Takes;
 use turnloom_core::session::{Machine, Output, Setup, State, params_of_copy};
 
 use super::{Error, Sessions, now};
 use crate::log::{self, Created, SessionQuery, SessionRow};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, SHARED_PARAMS};
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] = &[
@@ -33,6 +34,9 @@ const BYPASS: &str = "bypassPermissions";
 
 /// Forks of one title that are told apart; of more, some may be called the same.
 const MAX_FORK_TITLES: usize = 500;
+
+/// Facts of a copy between two looks at whether it is still wanted.
+const STEP: usize = 1_024;
 
 /// A request to create a session.
 #[derive(Debug)]
@@ -85,11 +89,12 @@ impl Sessions {
         let _turn = self.0.copying.acquire().await;
         let facts = self.read_all(parent_id).await?;
         let (parent_name, fork_name) = (parent_id.clone(), id.clone());
-        // A long log takes its time, and others must not wait for it.
-        let copying = self
-            .0
-            .tracker
-            .spawn_blocking(move || copy(facts, (&parent_name, parent.head), &fork_name, fork.at_turn.as_ref()));
+        let shutdown = self.0.shutdown.clone();
+        // A long log takes its time: others must not wait for it, nor the end of the daemon.
+        let copying = self.0.tracker.spawn_blocking(move || {
+            let parent = (&parent_name, parent.head);
+            copy(facts, parent, &fork_name, fork.at_turn.as_ref(), &|| !shutdown.is_cancelled())
+        });
         let copied = copying.await.map_err(|_| Error::ShuttingDown)?;
         let (copy, state) = copied.inspect_err(|error| self.note_damage(error))?;
         let params = params_of_copy(&parent.params, state.head);
@@ -229,10 +234,14 @@ impl Sessions {
                 self.check_mode(found, &format!("params.{name}"), mode, &Value::Object(params.clone()))?;
             }
         }
-        for setting in found.params() {
+        for setting in found.params().iter().chain(SHARED_PARAMS.iter().filter(|param| param.takes == Takes::Object)) {
             if let Some(value) = params.get(setting.name) {
                 setting.check(value).map_err(|why| Error::Invalid(format!("`params.{}` {why}", setting.name)))?;
             }
+        }
+        let mut variables = params.get("env").and_then(Value::as_object).into_iter().flatten();
+        if let Some((name, value)) = variables.find(|(_, value)| !value.is_string()) {
+            return Err(Error::Invalid(format!("`params.env.{name}` must be a text; {value} is not")));
         }
         if let Some(tools) = params.get(client_tools::SESSION_TOOLS) {
             if !self.runtime(runtime)?.capabilities().client_tools {
@@ -288,9 +297,17 @@ fn copy(
     (parent, head): (&SessionId, Seq),
     fork: &SessionId,
     at_turn: Option<&TurnId>,
+    is_wanted: &dyn Fn() -> bool,
 ) -> Result<(Vec<Record>, State), Error> {
-    let mut state = State::default();
-    fold(&mut state, parent, &facts)?;
+    let fold_all = |id: &SessionId, facts: &[Record]| {
+        let mut state = State::default();
+        for some in facts.chunks(STEP) {
+            is_wanted().then_some(()).ok_or(Error::ShuttingDown)?;
+            fold(&mut state, id, some)?;
+        }
+        Ok::<State, Error>(state)
+    };
+    let state = fold_all(parent, &facts)?;
     // It may have grown since, but not shrunk.
     check_end(&state, parent, head.max(state.head))?;
     let fork_point = state.fork_point(at_turn).ok_or_else(|| {
@@ -300,8 +317,7 @@ fn copy(
     let copy: Vec<Record> = kept
         .map(|record| readdress(&record, fork).map_err(|error| unreadable(parent, &record, &error)))
         .collect::<Result<_, _>>()?;
-    let mut state = State::default();
-    fold(&mut state, fork, &copy)?;
+    let state = fold_all(fork, &copy)?;
     Ok((copy, state))
 }
 
@@ -357,4 +373,31 @@ fn without_number(title: &str) -> &str {
         number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
     });
     marked.map_or(title, |(base, _)| base)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use turnloom_core::event::{Envelope, SessionUpdated};
+    use turnloom_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_that_nobody_wants_any_more_is_not_made() {
+        let id = SessionId::trusted("s");
+        let fact = |seq| {
+            let event = SessionUpdated { by: "x".to_owned(), ..SessionUpdated::default() }.into();
+            let ts = Timestamp::from_millis(0);
+            Envelope { seq: Seq(seq), ts, session_id: id.clone(), turn_id: None, subagent_id: None, event }.encode()
+        };
+        let head = 5 * STEP as u64;
+        let facts: Vec<Record> = (1..=head).map(fact).collect();
+        let looks = Cell::new(0);
+        let is_wanted = || looks.replace(looks.get() + 1) < 3;
+        let copied = copy(facts, (&id, Seq(head)), &SessionId::trusted("fork"), None, &is_wanted);
+        assert!(matches!(copied, Err(Error::ShuttingDown)), "{copied:?}");
+        assert_eq!(looks.get(), 4, "it is given up at once");
+    }
 }

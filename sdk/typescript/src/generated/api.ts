@@ -47,8 +47,8 @@ export interface components {
             modes?: string[];
             /** @description What may be changed while a session lives, besides its model and mode. */
             settings?: components["schemas"]["Setting"][];
-            /** @description What a session may be created with, besides what every runtime takes. */
-            params?: components["schemas"]["Setting"][];
+            /** @description What a session may be created with, besides its folder, title, model and mode, and the tools that clients run. */
+            params: components["schemas"]["Setting"][];
             /** @description What a message that begins with a slash may call, as an agent of this runtime told it last. */
             commands?: components["schemas"]["SlashCommand"][];
             /** @description What keeps it from working. */
@@ -1539,6 +1539,10 @@ export interface components {
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
         };
+        /** @description What the `AsyncAPI` document calls ops, in the order in which they are to be done. */
+        Ops: {
+            [key: string]: unknown;
+        }[];
         /**
          * @description What made a turn or a message.
          * @enum {string}

@@ -44,7 +44,7 @@ impl Signer {
             hash.update(text);
             hash.finalize().into()
         };
-        super::hex(&keyed(&keyed(format!("{until} {path}").as_bytes())))
+        turnloom_core::blob::hex(&keyed(&keyed(format!("{until} {path}").as_bytes())))
     }
 }
 

@@ -118,12 +118,15 @@ impl Op {
     /// The op in a text, and the `ref` that its answer repeats, as far as there is one.
     pub(super) fn read(text: &str) -> (Option<Value>, Result<Self, Problem>) {
         match serde_json::from_str::<Map<String, Value>>(text) {
-            Ok(mut fields) => {
-                let reference = fields.remove("ref").filter(|reference| !reference.is_null());
-                (reference, Self::of(fields))
-            }
+            Ok(fields) => Self::of_fields(fields),
             Err(error) => (None, Err(not_an_op(&error))),
         }
+    }
+
+    /// The same of an object that was read already.
+    pub(super) fn of_fields(mut fields: Map<String, Value>) -> (Option<Value>, Result<Self, Problem>) {
+        let reference = fields.remove("ref").filter(|reference| !reference.is_null());
+        (reference, Self::of(fields))
     }
 
     fn of(mut fields: Map<String, Value>) -> Result<Self, Problem> {

@@ -23,6 +23,11 @@ impl Outgoing {
         Self(vec![before.into(), json.into(), Bytes::from_static(b"}")])
     }
 
+    /// The parts of the text. Nothing is copied.
+    pub(super) fn into_pieces(self) -> Vec<Bytes> {
+        self.0
+    }
+
     /// One message, whole if it is small.
     pub(super) fn frames(self) -> impl Iterator<Item = Frame> {
         let is_small = self.0.iter().map(Bytes::len).sum::<usize>() <= FRAGMENT;

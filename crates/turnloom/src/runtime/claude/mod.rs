@@ -16,7 +16,7 @@ use super::instructions;
 use super::program::{self, ConversationLock, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
     AdoptError, AgentInfo, Conversation, History, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture,
-    start_failure,
+    listed_params, start_failure,
 };
 use crate::process::Launch;
 
@@ -190,7 +190,7 @@ impl Runtime for Claude {
                 capabilities: CAPABILITIES,
                 modes: Vec::new(),
                 settings: SETTINGS,
-                params: PARAMS,
+                params: listed_params(self),
                 commands: None,
                 problem: None,
                 fix: None,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -16,6 +16,7 @@ use turnloom_core::runtime::codex::{ClientId, Routed, Router};
 use super::placeholders::Placeholders;
 use crate::process::{Agent, InProcess, Line, Spawner};
 use crate::runtime::{LaunchContext, describe};
+use crate::sync::Locked;
 
 /// What may wait for the hub; a client that writes faster waits for a place.
 const TO_HUB: usize = 256;
@@ -40,22 +41,18 @@ pub(super) struct Hub {
 /// Clients that disconnected while the hub's queue was full. At most as many as there are clients.
 #[derive(Debug, Default)]
 struct LeftClients {
-    clients: Mutex<Vec<ClientId>>,
+    clients: Locked<Vec<ClientId>>,
     notify: Notify,
 }
 
 impl LeftClients {
     fn push(&self, client: ClientId) {
-        self.lock().push(client);
+        self.clients.lock().push(client);
         self.notify.notify_one();
     }
 
     fn take(&self) -> Vec<ClientId> {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<ClientId>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *self.clients.lock())
     }
 }
 

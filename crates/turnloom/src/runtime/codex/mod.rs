@@ -20,7 +20,7 @@ use self::placeholders::Placeholders;
 use super::program::{self, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
     AdoptError, AgentInfo, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, RuntimeFuture,
-    StartFuture, start_failure,
+    StartFuture, listed_params, start_failure,
 };
 use crate::process::Launch;
 use crate::sync::Locked;
@@ -263,7 +263,7 @@ impl Installed {
             capabilities: runtime.capabilities(),
             modes: Vec::new(),
             settings: runtime.settings(),
-            params: runtime.params(),
+            params: listed_params(runtime),
             commands: None,
             problem: None,
             fix: None,

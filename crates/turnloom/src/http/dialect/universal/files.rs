@@ -17,7 +17,7 @@ use turnloom_core::time::Timestamp;
 
 use super::super::super::{App, pieces};
 use super::problem::Refused;
-use super::tar;
+use super::tarball::{self, Entry as Packed};
 use crate::regular_file;
 
 /// Paths that an upload names in its answer.
@@ -256,19 +256,19 @@ pub(in crate::http) async fn upload(
     body: Bytes,
 ) -> Answer<Uploaded> {
     let folder = query.resolve_path(&app, query.path.as_deref().unwrap_or(".")).await?;
-    let entries = tar::read(&body).map_err(|bad| Refused::invalid(format_args!("invalid tar: {bad}")))?;
+    let entries = tarball::read(&body).map_err(|bad| Refused::invalid(format_args!("invalid tar: {bad}")))?;
     fs::create_dir_all(&folder).await.map_err(|error| failed(&folder, &error))?;
     let (mut paths, mut truncated) = (Vec::new(), false);
     for entry in entries {
         let path = match entry {
-            tar::Entry::Folder { path } => {
+            Packed::Folder { path } => {
                 let path = folder.join(path);
                 fs::create_dir_all(&path).await.map_err(|error| failed(&path, &error))?;
                 continue;
             }
-            tar::Entry::File { path, bytes } => {
+            Packed::File { path, bytes } => {
                 let path = folder.join(path);
-                put(&path, body.slice_ref(bytes)).await?;
+                put(&path, bytes).await?;
                 path
             }
         };

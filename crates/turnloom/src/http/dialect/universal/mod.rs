@@ -6,7 +6,7 @@ mod names;
 pub(in crate::http) mod problem;
 mod routes;
 pub(in crate::http) mod sessions;
-mod tar;
+mod tarball;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
