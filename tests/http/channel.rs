@@ -50,9 +50,7 @@ fn a_channel_does_what_a_socket_does() {
         client.mock(id);
     }
     let mut channel = Channel::open(client);
-    let subscribe = |stream: &str, id: &str, name: &str| {
-        json!({ "op": "subscribe", "stream": stream, "session_id": id, "subscription": name, "window": 64 })
-    };
+    let subscribe = |stream: &str, id: &str, name: &str| json!({ "op": "subscribe", "stream": stream, "session_id": id, "subscription": name, "window": 64 });
     channel.post(&json!([
         subscribe("events", "a", "a"),
         subscribe("view", "b", "b"),
@@ -67,7 +65,9 @@ fn a_channel_does_what_a_socket_does() {
     channel.post(&json!([{ "op": "answer", "session_id": "a", "ask_id": ask, "reply": "once", "ref": "x" }]));
     let told = channel.until(|told| told["event"]["type"] == "done");
     assert!(told.iter().any(|told| told["op"] == "resolved" && told["ref"] == "x"), "{told:?}");
-    channel.post(&json!([{ "op": "unsubscribe", "subscription": "a" }, { "op": "ping", "ref": 1 }, { "op": "dance", "ref": 2 }]));
+    channel.post(
+        &json!([{ "op": "unsubscribe", "subscription": "a" }, { "op": "ping", "ref": 1 }, { "op": "dance", "ref": 2 }]),
+    );
     let told = channel.until(|told| told["ref"] == 2);
     let ops: Vec<&str> = told.iter().filter_map(|told| told["op"].as_str()).filter(|op| *op != "event").collect();
     assert_eq!(ops[ops.len() - 3..], ["unsubscribed", "pong", "error"], "{told:?}");

@@ -181,13 +181,8 @@ fn every_route_that_reads_answers_what_the_document_says() {
         let Some(mut more) = answer.json().as_object().cloned().filter(|_| !refuses) else { continue };
         more.insert("surprise".to_owned(), json!(1));
         let body = Value::Object(more).to_string();
-        let seen = Seen {
-            method: "GET",
-            path: &address,
-            status: 200,
-            headers: &answer.headers,
-            body: Some(body.as_bytes()),
-        };
+        let seen =
+            Seen { method: "GET", path: &address, status: 200, headers: &answer.headers, body: Some(body.as_bytes()) };
         if CONTRACT.errors_of_answer(&seen).is_empty() {
             open.push(path.as_str());
         }

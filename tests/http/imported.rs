@@ -190,7 +190,8 @@ fn a_file_says_only_what_an_event_says() {
         let why = format!("a `{kind}` has `{member}`, which this turnloom does not know");
         assert!(problem["detail"].as_str().unwrap().contains(&why), "{problem}");
     }
-    let more = file(&json!({}), &[]).replacen("\"session_id\":\"s\",\"data\"", "\"extra\":1,\"session_id\":\"s\",\"data\"", 1);
+    let more =
+        file(&json!({}), &[]).replacen("\"session_id\":\"s\",\"data\"", "\"extra\":1,\"session_id\":\"s\",\"data\"", 1);
     let problem = import(client, &more, "s").is_problem(422, "broken_file");
     assert!(problem["detail"].as_str().unwrap().contains("`extra`"), "{problem}");
     // What is empty says nothing, and each member is there once; a type that nobody knows is kept.

@@ -227,9 +227,13 @@ fn event_routes() -> Vec<Route> {
         get("/api/ws", "Open a WebSocket that carries any number of streams and commands", websocket::upgrade)
             .query::<websocket::SocketQuery>()
             .answers_empty(101, "Upgraded"),
-        get("/api/channel", "Open a channel: what a WebSocket carries, where none gets through", websocket::channel::open)
-            .named("open_channel")
-            .answers_as(200, "`opened` with the name of the channel, then what a WebSocket would send", SSE),
+        get(
+            "/api/channel",
+            "Open a channel: what a WebSocket carries, where none gets through",
+            websocket::channel::open,
+        )
+        .named("open_channel")
+        .answers_as(200, "`opened` with the name of the channel, then what a WebSocket would send", SSE),
         post("/api/channel/{channel}", "Send ops to a channel, in order", websocket::channel::post)
             .named("send_ops")
             .body::<websocket::channel::Ops>()
