@@ -97,7 +97,9 @@ fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
         AskKind::Question => vec!["--answer TEXT"; ask.questions().len().max(1)].join(" "),
         AskKind::Interrupt => "--value JSON".to_owned(),
     };
-    for (at, option) in rules_of(ask).enumerate().filter(|(_, option)| option.scope.is_some()) {
+    let several = rules_of(ask).nth(1).is_some();
+    // What is numbered is listed.
+    for (at, option) in rules_of(ask).enumerate().filter(|(_, option)| several || option.scope.is_some()) {
         let rule = option.rule.as_deref().map(in_one_line).unwrap_or_default();
         let _ = writeln!(text, "  {}  {}  {}", at + 1, one_line(&option.label), look.paint(Ink::Dim, &rule));
     }
