@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use turnloom_scripted::{Kind, Options, Script, Server};
+use turnloom_scripted::{Kind, Options, Script, Seen, Server};
 
 use crate::support::{Client, Daemon, assert_lawful, eventually, eventually_or, of_kind, processes_of, processes_with};
 
@@ -73,6 +73,9 @@ impl Drop for Model {
         }
     }
 }
+
+/// A machine that has much else to do must not make the daemon lose patience with its agents: these tests are not about that.
+const SLOWLY: &str = "start_seconds = 200\ninterrupt_seconds = 60\nterminate_seconds = 60\n";
 
 pub(crate) struct Place {
     pub(crate) daemon: Daemon,
@@ -159,10 +162,14 @@ impl Place {
         agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == runtime).unwrap().clone()
     }
 
+    /// Every turn that the model was asked for. Agents ask it for other things as well, at any time.
+    pub(crate) fn asked_turns(&self) -> Vec<Seen> {
+        self.model.server().requests().into_iter().filter(|seen| seen.kind == Some(Kind::Turn)).collect()
+    }
+
     /// What people and the agent had said when the model was last asked for a turn, as one text.
     pub(crate) fn last_conversation(&self) -> String {
-        let seen = self.model.server().requests();
-        seen.iter().rev().find(|seen| seen.kind == Some(Kind::Turn)).unwrap().heard.join("\n")
+        self.asked_turns().last().unwrap().heard.join("\n")
     }
 
     /// What the model was told about the agent's work when it was last asked for a turn.
@@ -204,7 +211,8 @@ impl Place {
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let base = [("PATH", path.as_str()), ("HOME", home.path().to_str().unwrap()), ("LANG", "C.UTF-8")];
         let env = base.iter().chain(env).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { daemon: Daemon::start_in(config, env), model, work, _above: above, home, sessions: Vec::new() }
+        let config = format!("{SLOWLY}{config}");
+        Self { daemon: Daemon::start_in(&config, env), model, work, _above: above, home, sessions: Vec::new() }
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -293,12 +301,18 @@ impl Place {
         })
     }
 
+    /// A log without an open turn. An agent may begin one by itself at any time: when something in the background has ended.
+    fn log_at_rest(&self, id: &str) -> Vec<Value> {
+        eventually("a log at rest", || {
+            self.client().until_idle(id);
+            let log = self.client().log(id);
+            (of_kind(&log, "turn_started").len() == of_kind(&log, "done").len()).then_some(log)
+        })
+    }
+
     /// Whatever a test did: the laws hold, nothing was unreadable, and nothing is left running.
     pub(crate) fn end(mut self) {
-        for id in &self.sessions {
-            self.client().until_idle(id);
-        }
-        let logs: Vec<Vec<Value>> = self.sessions.iter().map(|id| self.client().log(id)).collect();
+        let logs: Vec<Vec<Value>> = self.sessions.iter().map(|id| self.log_at_rest(id)).collect();
         assert_eq!(self.daemon.terminate(), Some(0));
         for (id, log) in self.sessions.iter().zip(logs) {
             let unparsed = of_kind(&log, "agent_unparsed");

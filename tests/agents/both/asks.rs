@@ -6,7 +6,7 @@ use super::{Agent, for_each_agent};
 
 for_each_agent! {
     a_command_is_allowed_once_and_asked_about_again a_command_is_allowed_for_the_session a_command_is_refused_and_the_turn_ends
-    a_question_is_answered_or_not
+    a_question_is_answered_or_not a_sub_agent_that_asks_is_named
 }
 
 const TOUCH: &str = r#"
@@ -73,6 +73,25 @@ fn a_command_is_refused_and_the_turn_ends(agent: &Agent) {
     let ask = place.ask(&id);
     place.permit(&id, &ask, &json!({ "reply": "once" }));
     place.until_idle(&id).completed();
+    place.end();
+}
+
+fn a_sub_agent_that_asks_is_named(agent: &Agent) {
+    let script = format!(
+        "[[reply]]\nname = \"delegate\"\nwhen = {{ user = \"hand it on\" }}\nstep = [{}]\n\
+         [[reply]]\nwhen = {{ after = \"delegate\" }}\nstep = [{{ text = \"It is made.\" }}]\n\
+         {TOUCH}\n[[reply]]\nalways = true\nstep = [{{ text = \"I heard.\" }}]",
+        agent.delegate
+    );
+    let (place, id) = agent.asking_session(&script);
+    place.say(&id, "hand it on");
+    let ask = place.ask(&id);
+    let started = place.until(&id, "the sub-agent", |event| event["type"] == "subagent_started");
+    assert_eq!(ask["subagent_id"], started["data"]["subagent_id"], "{ask}");
+    assert_eq!(ask["subagent_name"], started["data"]["name"], "{ask}");
+    place.permit(&id, &ask, &json!({ "reply": "once" }));
+    place.until(&id, "its end", |event| event["type"] == "subagent_ended");
+    assert!(place.file("made.txt").is_some());
     place.end();
 }
 

@@ -22,6 +22,8 @@ struct Agent {
     asking: fn() -> Value,
     /// With which the model may ask a person.
     inquiring: fn() -> Value,
+    /// A step of a script that hands "make it" on to a sub-agent.
+    delegate: &'static str,
     /// What a version that is too old says of itself.
     old: &'static str,
 }
@@ -32,6 +34,7 @@ const CLAUDE: Agent = Agent {
     free: || json!({ "allowed_tools": ["Bash"] }),
     asking: || json!({}),
     inquiring: || json!({}),
+    delegate: r#"{ tool = { name = "Agent", input = { description = "Make", prompt = "make it", subagent_type = "general-purpose" } } }"#,
     old: "1.0.3 (Claude Code)",
 };
 
@@ -42,6 +45,7 @@ const CODEX: Agent = Agent {
     free: || json!({ "approval_policy": "never", "sandbox": "danger-full-access" }),
     asking: || json!({ "approval_policy": "untrusted", "sandbox": "danger-full-access" }),
     inquiring: || json!({ "mode": "plan" }),
+    delegate: r#"{ tool = { name = "multi_agent_v1.spawn_agent", input = { message = "make it" } } }"#,
     old: "codex-cli 0.98.0",
 };
 

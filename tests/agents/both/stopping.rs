@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::support::{eventually, of_kind};
 
 for_each_agent! {
-    during_text before_the_first_word while_a_permission_is_open the_agent_is_killed the_daemon_is_killed both_are_killed
+    during_text during_a_thought before_the_first_word while_a_permission_is_open the_agent_is_killed the_daemon_is_killed both_are_killed
     the_daemon_rests_between_two_turns
 }
 
@@ -16,6 +16,10 @@ const TALK: &str = r#"
     when = { user = "talk" }
     always = true
     step = [{ text = "I talk and I" }, { wait_for = "end" }, { text = " talk." }]
+    [[reply]]
+    when = { user = "wonder" }
+    always = true
+    step = [{ thinking = "I wonder and I" }, { wait_for = "end" }, { text = "At last." }]
     [[reply]]
     when = { user = "consider" }
     always = true
@@ -44,6 +48,19 @@ fn during_text(agent: &Agent) {
     still_there(&place, &id);
     // Beside the one that matters there may be others for a moment.
     assert!(place.agents().iter().any(|pid| agents.contains(pid)), "the process lives on");
+    place.end();
+}
+
+/// What was thought stays as it was: nothing was begun anew.
+fn during_a_thought(agent: &Agent) {
+    let (place, id) = agent.session(TALK);
+    place.say(&id, "wonder");
+    place.until(&id, "a thought", |event| event["type"] == "thinking" && event["data"]["text"] == "I");
+    let turn = stopped(&place, &id);
+    let thought = turn.thinking();
+    assert!(!thought.is_empty() && "I wonder and I".starts_with(thought.trim_end()), "{thought:?}");
+    assert!(turn.of_kind("retracted").is_empty(), "{turn:?}");
+    still_there(&place, &id);
     place.end();
 }
 

@@ -27,7 +27,7 @@ fn tool(name: &str) -> Value {
 }
 
 fn offered(place: &Place) -> Vec<Vec<String>> {
-    place.model.server().requests().into_iter().map(|request| request.tools).collect()
+    place.asked_turns().into_iter().map(|request| request.tools).collect()
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn nothing_of_the_users_own_settings_leaks_in_where_that_is_not_wanted() {
     place.permit(&id, &ask, &json!({ "reply": "reject", "stop": true }));
     place.until_idle(&id);
     // No tool with which sessions could talk to each other is offered.
-    let seen = place.model.server().requests();
+    let seen = place.asked_turns();
     assert!(!seen[0].tools.iter().any(|tool| tool == "SendMessage" || tool == "ListAgents"), "{:?}", seen[0].tools);
     place.end();
 }

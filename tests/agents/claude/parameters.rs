@@ -1,7 +1,7 @@
 //! What people who know Claude Code set: instructions, agents, styles, tools, effort, schemas, and whom they trust.
 
 use serde_json::{Value, json};
-use turnloom_scripted::{Kind, Seen};
+use turnloom_scripted::Seen;
 
 use super::{SECRET, loom_server};
 use crate::place::Place;
@@ -29,8 +29,7 @@ fn furnished() -> Place {
 
 /// What the model was asked in the last turn.
 fn last(place: &Place) -> Seen {
-    let seen = place.model.server().requests();
-    seen.into_iter().rev().find(|seen| seen.kind == Some(Kind::Turn)).unwrap()
+    place.asked_turns().pop().unwrap()
 }
 
 /// Everything the model was told in the last turn.

@@ -11,7 +11,7 @@ fn during_a_tool() {
         r#"
         [[reply]]
         when = { user = "work" }
-        step = [{ run = "while [ ! -e never ]; do sleep 0.1; done" }]
+        step = [{ run = "touch begun; while [ ! -e never ]; do sleep 0.1; done" }]
         [[reply]]
         when = { user = "still there" }
         step = [{ text = "Still here." }]
@@ -20,7 +20,7 @@ fn during_a_tool() {
     let id = place.session("claude", json!({ "allowed_tools": ["Bash"] }));
     place.say(&id, "work");
     place.until(&id, "the tool runs", |event| event["type"] == "tool_start");
-    eventually("the command runs", || (processes_of(&id).len() > 1).then_some(()));
+    eventually("the command runs", || place.file("begun"));
     place.stop(&id);
     let turn = place.last_turn(&id);
     assert_eq!(turn.outcome(), "stopped");

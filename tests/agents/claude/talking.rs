@@ -27,7 +27,8 @@ fn two_turns_with_thinking_in_one_process() {
     let agents = processes_of(&id);
     let second = place.turn(&id, "and again").completed();
     assert_eq!(second.text(), "Here I still am.");
-    assert_eq!(processes_of(&id), agents, "the agent stays warm");
+    // Beside the one that matters there may be others for a moment.
+    assert!(processes_of(&id).iter().any(|pid| agents.contains(pid)), "the agent stays warm");
     let log = place.client().log(&id);
     let ready = of_kind(&log, "session_ready");
     assert_eq!(ready.len(), 2, "created, started");
@@ -239,7 +240,7 @@ fn model_and_mode_can_be_changed() {
     assert_eq!(changed.status, 200, "{}", changed.body);
     place.turn(&id, "write it").completed();
     assert_eq!(place.file("note.txt").as_deref(), Some("warp\n"), "edits need no permission in this mode");
-    let seen = place.model.server().requests();
+    let seen = place.asked_turns();
     assert_eq!(seen.last().unwrap().model.as_deref(), Some("claude-sonnet-5-5"));
     let refused = place.client().patch(&path, &json!({ "settings": { "colour": "blue" } }));
     refused.is_problem(400, "invalid_request");
@@ -255,7 +256,7 @@ fn a_file_is_mentioned_to_the_agent() {
     let answer = place.client().post(&format!("/api/sessions/{id}/message"), &json!({ "message": parts }));
     assert_eq!(answer.status, 202, "{}", answer.body);
     place.until_idle(&id).completed();
-    let heard = place.model.server().requests().last().unwrap().heard.join("\n");
+    let heard = place.last_conversation();
     assert!(heard.contains(&format!("@{}", file.display())), "{heard}");
     place.end();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ECHO, free, one_server, session};
+use super::{ECHO, free, one_server, session, until_servers};
 use crate::place::{Place, Turn};
 use crate::support::{eventually, of_kind, processes_of};
 
@@ -217,7 +217,10 @@ fn a_sub_agent() {
         .map(|event| event["data"]["text"].as_str().unwrap())
         .collect();
     assert!(said.contains("There are three."), "{said}");
-    assert_eq!(turn.text(), "I hand this on.It counts while we talk.The other one counted three.");
+    // Codex tells the agent of the end in this turn, if it is quick enough.
+    let said = turn.text();
+    let rest = said.strip_prefix("I hand this on.It counts while we talk.").unwrap_or_else(|| panic!("{said}"));
+    assert!(["", "The other one counted three."].contains(&rest), "{said}");
     place.end();
 }
 
@@ -276,7 +279,7 @@ fn model_effort_and_policy_can_be_changed() {
     assert_eq!(changed.status, 200, "{}", changed.body);
     place.turn(&id, "make it").completed();
     assert!(place.file("made.txt").is_some(), "nobody is asked with this policy");
-    assert_eq!(place.model.server().requests().last().unwrap().model.as_deref(), Some("gpt-5.4"));
+    assert_eq!(place.asked_turns().last().unwrap().model.as_deref(), Some("gpt-5.4"));
     let refused = place.client().patch(&path, &json!({ "settings": { "colour": "blue" } }));
     refused.is_problem(400, "invalid_request");
     place.end();
@@ -301,7 +304,8 @@ fn sessions_share_a_server_only_in_the_same_surroundings() {
         let said = place.turn(id, "which thread").completed().text();
         assert!(said.contains(&format!("thread is {thread}")), "{said}");
     }
-    assert_eq!(place.agents().len(), 2, "one server for each environment");
+    // One for each environment.
+    until_servers(&place, 2);
     place.end();
 }
 
@@ -312,7 +316,7 @@ fn one_process_per_turn() {
     assert_eq!(place.turn(&id, "one").completed().text(), "You said: one");
     eventually("nothing waits for the next turn", || place.agents().is_empty().then_some(()));
     assert_eq!(place.turn(&id, "two").completed().text(), "You said: two");
-    let requests = place.model.server().requests();
+    let requests = place.asked_turns();
     assert_eq!(requests.last().unwrap().heard, ["one", "two"], "it remembers");
     let log = place.client().log(&id);
     let mut blocks: Vec<_> = of_kind(&log, "result").iter().map(|event| event["turn_id"].clone()).collect();
