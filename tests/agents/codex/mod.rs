@@ -36,9 +36,15 @@ fn free(policy: &str) -> Value {
 
 /// One process serves everybody. It may have others at work for a moment, which look like it before they are something else.
 fn one_server(place: &Place) {
+    until_servers(place, 1);
+}
+
+/// Waits until there are as many servers. Each may have others at work for a moment, which look like it before they are something else.
+fn until_servers(place: &Place, count: usize) -> Vec<u32> {
     let is_server = |pid: &u32| {
         std::fs::read(format!("/proc/{pid}/cmdline"))
             .is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"app-server"))
     };
-    eventually("one server", || (place.agents().iter().filter(|pid| is_server(pid)).count() == 1).then_some(()));
+    let servers = || place.agents().into_iter().filter(is_server).collect::<Vec<_>>();
+    eventually("servers", || Some(servers()).filter(|servers| servers.len() == count))
 }
