@@ -184,6 +184,25 @@ fn rules_are_chosen_listed_and_removed() {
 }
 
 #[test]
+fn equal_asks_are_answered_with_one_command() {
+    let home = Home::new();
+    fs::write(home.0.path().join("policy.toml"), "[[rule]]\neffect = 'ask'\ncommand = 'git push *'\nexpires = '2h'\n")
+        .unwrap();
+    let _up = home.up(&["--durability", "process"]);
+    home.await_event("try-me", "done"); // of its greeting
+    for _ in 0..2 {
+        home.run(&["run", "--mode", "implement", "echo ready"]).code(0);
+        home.run(&["send", "last", "bash git push --force"]).code(0);
+        home.await_event("last", "permission_request");
+    }
+    let asked = home.run(&["asks"]).code(0).out();
+    assert!(asked.contains("denied in 1 h 59 min, if nobody answers"), "{asked}");
+    home.run(&["answer", "last", "last", "--value", "1", "--all-equal"]).code(2);
+    home.run(&["answer", "last", "last", "--reject", "--all-equal"]).code(0).says("and one equal ask with it");
+    home.run(&["asks"]).code(0).says("Nothing waits");
+}
+
+#[test]
 fn recorded_calls_are_tested_without_a_daemon() {
     let home = Home::new();
     home.run(&["run", "--mode", "bypass", "bash git push"]).code(0);

@@ -13,6 +13,9 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+mod webhooks;
+
+mod schedules;
 
 use std::time::Duration;
 

@@ -99,6 +99,25 @@ fn an_interrupt_takes_any_value() {
 }
 
 #[test]
+fn an_input_that_does_not_fit_is_refused_and_the_ask_still_waits() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("s");
+    client.say("s", "permission");
+    let ask = client.ask("s");
+    let path = format!("/api/sessions/s/permissions/{ask}");
+    for wrong in [json!("rm -rf tmp"), json!(["rm"]), json!({ "command": ["rm", "-rf"] }), json!({ "command": null })] {
+        client.post(&path, &json!({ "reply": "once", "updated_input": wrong })).is_problem(400, "invalid_request");
+    }
+    assert_eq!(client.ask("s"), ask);
+    assert_eq!(client.post(&path, &json!({ "reply": "once" })).status, 200);
+    client.until_idle("s");
+    let log = client.log("s");
+    assert_eq!(of_kind(&log, "permission_resolved").len(), 1);
+    assert_lawful(&log);
+}
+
+#[test]
 fn an_ask_is_settled_with_its_turn_and_an_unknown_one_is_unknown() {
     let daemon = Daemon::start();
     let client = &daemon.client;

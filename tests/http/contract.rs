@@ -148,6 +148,19 @@ fn every_route_that_reads_answers_what_the_document_says() {
     client.say("s", "permission");
     client.ask("s");
     let queued = client.say("s", "echo later");
+    let made = |path: &str, body: &Value| {
+        let answer = client.post(path, body);
+        assert_eq!(answer.status, 201, "{path}: {}", answer.body);
+        answer.json()
+    };
+    let daily = json!({ "type": "interval", "every": "24h" });
+    made(
+        "/api/schedules",
+        &json!({ "schedule_id": "s", "title": "A day", "when": daily, "prompt": "echo", "runtime": "mock" }),
+    );
+    let secret = json!({ "value": "a secret of a channel" });
+    made("/api/channels", &json!({ "name": "chart", "kind": "bearer", "runtime": "mock", "secret": secret }));
+    let webhook = made("/api/webhooks", &json!({ "url": "https://hooks.example/turnloom" }));
     let log = client.log("s");
     let artifact = log.iter().find(|event| event["type"] == "artifact_created").unwrap();
     let turn = client.session("s")["turn"].as_str().unwrap().to_owned();
@@ -156,6 +169,7 @@ fn every_route_that_reads_answers_what_the_document_says() {
         "runtime" | "agent" => "mock",
         "turn_id" => &turn,
         "message_id" => queued["message_id"].as_str().unwrap(),
+        "name" => "chart",
         "artifact_id" => artifact["data"]["artifact_id"].as_str().unwrap(),
         other => panic!("say here what stands for {{{other}}}, so that the route is tried"),
     };
@@ -165,6 +179,9 @@ fn every_route_that_reads_answers_what_the_document_says() {
             continue;
         }
         let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+            Some("id") if path.starts_with("/api/webhooks/") => {
+                webhook["webhook"]["webhook_id"].as_str().unwrap().to_owned()
+            }
             Some(name) => stands_for(name).to_owned(),
             None => part.to_owned(),
         };

@@ -129,6 +129,7 @@ fn always_stores_the_rule_that_was_shown_and_reaches_as_far_as_it_says() {
         assert_eq!(listed.len(), 1, "{listed:?}");
         assert_eq!((&listed[0]["rule"], &listed[0]["scope"]), (&json!(rule), &json!(scope)));
         assert!(listed[0]["note"].as_str().unwrap().contains(&ids[0]), "{listed:?}");
+        assert_eq!(listed[0]["chosen"]["session_id"], ids[0], "{listed:?}");
         let stored = listed[0]["id"].as_str().unwrap().to_owned();
         let in_policy = client.get(&format!("/api/policy?session={}", ids[0])).json();
         assert_eq!(in_policy["always"], json!(listed));
@@ -342,6 +343,121 @@ fn rules_are_tried_on_what_was_recorded() {
 }
 
 #[test]
+fn a_session_tells_which_modes_it_could_have_and_why_not() {
+    let (daemon, places) = (Daemon::start(), Places::new());
+    let client = &daemon.client;
+    std::fs::create_dir(daemon.data.join("modes")).unwrap();
+    let careful = "about = \"As implement, and pushes nothing.\"\nextends = \"implement\"\n";
+    std::fs::write(daemon.data.join("modes/careful.toml"), careful).unwrap();
+    session(client, "s", "implement", &places.here);
+    let choices = client.get("/api/policy?session=s").json()["choices"].clone();
+    let names: Vec<_> = choices.as_array().unwrap().iter().map(|choice| choice["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["plan", "implement", "ask", "bypass", "careful"]);
+    assert!(
+        choices.as_array().unwrap().iter().all(|choice| choice["has_rules"] == true && choice["refused"].is_null())
+    );
+    assert_eq!(choices[4]["about"], "As implement, and pushes nothing.");
+    // One that asks nobody cannot be held to rules; its own plan mode is not ours.
+    let params = json!({ "cwd": places.here });
+    let created =
+        client.post("/api/sessions", &json!({ "session_id": "e", "runtime": "codex-exec", "params": params }));
+    assert_eq!(created.status, 201, "{}", created.body);
+    let choices = client.get("/api/policy?session=e").json()["choices"].clone();
+    let of = |name: &str| choices.as_array().unwrap().iter().find(|choice| choice["name"] == name).unwrap().clone();
+    assert!(of("implement")["refused"].as_str().unwrap().contains("cannot be held to them"), "{choices}");
+    assert_eq!((&of("plan")["has_rules"], &of("plan")["refused"]), (&json!(false), &Value::Null), "{choices}");
+    assert_eq!(client.get("/api/policy").json()["choices"], Value::Null);
+}
+
+#[test]
+fn rules_say_what_they_are_about_and_where_they_stand() {
+    let (daemon, places) = (Daemon::start(), Places::new());
+    let client = &daemon.client;
+    let file = daemon.data.join("policy.toml");
+    let there =
+        format!("\n[[rule]]\nid = \"there\"\neffect = \"ask\"\ncommand = \"x *\"\nproject = {}\n", json!(places.there));
+    let mine = format!("# mine\n[[rule]]\nid = \"deploy\"\neffect = \"ask\"\ncommand = \"make deploy\"\n{there}");
+    std::fs::write(&file, mine).unwrap();
+    session(client, "s", "implement", &places.here);
+    let policy = client.get("/api/policy?session=s").json();
+    let rule =
+        |name: &str| policy["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == name).unwrap().clone();
+    let deploy = rule("user/deploy");
+    assert_eq!((&deploy["says"], &deploy["line"]), (&json!("runs `make deploy`"), &json!(2)));
+    assert_eq!((&deploy["file"], &deploy["elsewhere"]), (&json!(file), &Value::Null));
+    assert_eq!(rule("user/there")["elsewhere"], true);
+    assert_eq!(rule("absolute/power")["file"], Value::Null);
+    let files = policy["files"].as_array().unwrap();
+    let project = files.iter().find(|file| file["layer"] == "project").unwrap();
+    assert_eq!((&project["is_there"], &project["counts"]), (&json!(false), &json!(false)));
+    assert_eq!(client.get("/api/policy/problems?session=s").json()["problems"], json!([]));
+    std::fs::write(&file, "[[rule]]\neffect = 1\n").unwrap();
+    assert_eq!(client.get("/api/policy/problems?session=s").json()["problems"][0]["line"], 1);
+}
+
+#[test]
+fn a_rule_is_added_to_the_users_own_or_refused_whole() {
+    let (daemon, places) = (Daemon::start(), Places::new());
+    let client = &daemon.client;
+    session(client, "s", "implement", &places.here);
+    let rule = "effect = \"deny\"\ncommand = \"touch *\"";
+    let added = client.post("/api/policy/own/rules", &json!({ "rule": rule }));
+    assert_eq!(added.status, 201, "{}", added.body);
+    let name = added.json()["name"].clone();
+    assert_eq!(decided(client, "s", "bash touch new.txt")["rule"], name);
+    let own = client.get("/api/policy/own").json();
+    assert_eq!(own["file"], json!(daemon.data.join("policy.toml")));
+    let taken = format!("id = {}\neffect = \"ask\"\ncommand = \"x\"", added.json()["id"]);
+    let refused = client.post("/api/policy/own/rules", &json!({ "rule": taken }));
+    assert_eq!(refused.is_problem(422, "rules_broken")["line"], 8);
+    let two = format!("{rule}\n[[rule]]\n{rule}");
+    client.post("/api/policy/own/rules", &json!({ "rule": two })).is_problem(400, "invalid_request");
+    assert_eq!(client.get("/api/policy/own").json(), own);
+
+    let stale = json!({ "text": "", "was": "of another time" });
+    client.put("/api/policy/own", &stale).is_problem(409, "rules_changed");
+    let wrong = json!({ "text": "[[rule]]\neffect = 1\n", "was": own["sha256"] });
+    assert_eq!(client.put("/api/policy/own", &wrong).is_problem(422, "rules_broken")["line"], 1);
+    assert_eq!(client.get("/api/policy/own").json(), own);
+    let emptied = client.put("/api/policy/own", &json!({ "text": "", "was": own["sha256"] }));
+    assert_eq!((emptied.status, &emptied.json()["text"]), (200, &json!("")), "{}", emptied.body);
+    assert_eq!(decided(client, "s", "bash touch new.txt")["effect"], "allow");
+}
+
+#[test]
+fn many_sessions_are_tried_some_at_a_time() {
+    let (daemon, places) = (Daemon::start(), Places::new());
+    let client = &daemon.client;
+    for id in ["a", "b", "c"] {
+        session(client, id, "implement", &places.here);
+        decided(client, id, "bash touch new.txt");
+    }
+    client.delete("/api/sessions/c");
+    let proposed = "[[rule]]\nid = \"no-touch\"\neffect = \"deny\"\ncommand = \"touch *\"\n";
+    let (mut cursor, mut found, mut steps) = (Value::Null, Vec::new(), 0);
+    loop {
+        let body = json!({ "rules": proposed, "sessions": 1, "cursor": cursor });
+        let report = client.post("/api/policy/test", &body).json();
+        let changed = report["changed"].as_array().unwrap().clone();
+        found.extend(changed.iter().map(|call| call["session_id"].as_str().unwrap().to_owned()));
+        assert!(changed.iter().all(|call| call["tool_use_id"].is_string()), "{report}");
+        steps += 1;
+        cursor = report["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    found.sort();
+    assert_eq!(found, ["a", "b", "c"]);
+    assert!(steps >= 3, "{steps}");
+    let all = client.post("/api/policy/test", &json!({ "rules": proposed })).json();
+    assert_eq!((&all["calls"], &all["next_cursor"]), (&json!(3), &Value::Null));
+    let nonsense = json!({ "rules": proposed, "cursor": "nonsense" });
+    client.post("/api/policy/test", &nonsense).is_problem(400, "bad_cursor");
+    client.post("/api/policy/test", &json!({ "rules": proposed, "sessions": 0 })).is_problem(400, "invalid_request");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let daemon = Daemon::start();
     let client = &daemon.client;
@@ -352,4 +468,23 @@ fn what_makes_no_sense_is_refused() {
     client.get("/api/policy/suggestions?since=yesterday").is_problem(400, "invalid_request");
     client.delete("/api/rules/nothing").is_problem(404, "rule_not_found");
     assert_eq!(client.get("/api/policy?session=s").json()["mode"], Value::Null);
+}
+
+#[test]
+fn a_person_cannot_edit_a_call_into_one_that_is_denied() {
+    let (daemon, places) = (Daemon::start(), Places::new());
+    let client = &daemon.client;
+    for mode in ["implement", "ask"] {
+        session(client, mode, mode, &places.here);
+        let (ask, _) = asked(client, mode, PUSH);
+        let path = format!("/api/sessions/{mode}/permissions/{ask}");
+        let edited = |command: &str| json!({ "reply": "once", "updated_input": { "command": command } });
+        client.post(&path, &edited("rm -rf /")).is_problem(422, "denied_by_rule");
+        client.post(&path, &edited("sh -c 'rm -rf ~'")).is_problem(422, "denied_by_rule");
+        // The ask is still there, and what a rule would only ask about is the person's to allow.
+        answer(client, mode, &ask, &edited("git push --force origin topic"));
+        let (judged, result) = last_call(client, mode);
+        assert_eq!((&judged["effect"], &result["denied"]), (&json!("ask"), &Value::Null), "{mode}: {result}");
+        assert_lawful(&client.log(mode));
+    }
 }

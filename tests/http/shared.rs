@@ -74,15 +74,21 @@ fn what_is_pressed_in_a_component_reaches_the_agent() {
     let nothing = json!({ "action": "throw" });
     client.post("/api/sessions/s/components/shuttle/callback", &nothing).is_problem(404, "component_not_found");
     client.turn("s", "buttons");
-    let component = client.get("/api/sessions/s/view").json()["components"][0]["component_id"].clone();
-    let path = format!("/api/sessions/s/components/{}/callback", component.as_str().unwrap());
+    // It stands in the conversation.
+    let shown = || {
+        let view = client.get("/api/sessions/s/view").json();
+        let mut blocks =
+            view["messages"].as_array().unwrap().iter().flat_map(|message| message["blocks"].as_array().unwrap());
+        blocks.rfind(|block| block["kind"] == "component").cloned().unwrap_or_default()
+    };
+    let path = format!("/api/sessions/s/components/{}/callback", shown()["component_id"].as_str().unwrap());
     client.post(&path, &json!({})).is_problem(400, "invalid_request");
     client.post(&path, &json!({ "action": "" })).is_problem(400, "invalid_request");
     client.post(&path, &json!({ "action": "throw", "now": true })).is_problem(400, "invalid_request");
     let pressed = client.post(&path, &json!({ "action": "throw", "payload": { "rows": 2 } }));
     assert_eq!(pressed.status, 200, "{}", pressed.body);
     let text = eventually("the component says so", || {
-        let text = client.get("/api/sessions/s/view").json()["components"][0]["props"]["text"].clone();
+        let text = shown()["props"]["text"].clone();
         text.as_str().filter(|text| text.starts_with("You pressed")).map(str::to_owned)
     });
     assert_eq!(text, r#"You pressed throw, with {"rows":2}."#);

@@ -9,8 +9,14 @@ fn apply(view: &mut Value, op: &Value) {
     let mut path: Vec<&str> = op["path"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
     let last = if op["op"] == "remove" { path.pop() } else { None };
     let (mut node, mut children) = (view, "messages");
+    let id_of = |child: &Value| child["id"].as_str().or(child["component_id"].as_str()).map(str::to_owned);
     for id in path {
-        let found = node[children].as_array_mut().unwrap().iter_mut().rev().find(|child| child["id"] == *id);
+        if id == "@components" {
+            children = "components";
+            continue;
+        }
+        let found =
+            node[children].as_array_mut().unwrap().iter_mut().rev().find(|child| id_of(child).as_deref() == Some(id));
         let Some(found) = found else { return };
         (node, children) = (found, "blocks");
     }
@@ -29,7 +35,7 @@ fn apply(view: &mut Value, op: &Value) {
             }
         }
         "insert" => node[children].as_array_mut().unwrap().push(op["node"].clone()),
-        _ => node[children].as_array_mut().unwrap().retain(|child| child["id"].as_str() != last),
+        _ => node[children].as_array_mut().unwrap().retain(|child| id_of(child).as_deref() != last),
     }
 }
 

@@ -33,8 +33,8 @@ fn a_thousand_idle_sessions_cost_almost_nothing() {
             (is("turnloom_sessions_awake 0") && is("turnloom_children_alive 0")).then_some(())
         });
     };
-    // The first ones pay for caches and thread stacks that all share.
-    (0..100).for_each(|n| talk(&format!("first-{n}")));
+    // The first ones pay for caches and thread stacks that all share, those of the database's readers too.
+    (0..700).for_each(|n| talk(&format!("first-{n}")));
     all_asleep();
     let before = memory_at_rest(&daemon);
     (0..1000).for_each(|n| talk(&format!("idle-{n}")));

@@ -59,6 +59,10 @@ impl Client {
         self.request("POST", path, &[("content-type", "application/json")], body.to_string().as_bytes())
     }
 
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        self.request("PUT", path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    }
+
     pub fn patch(&self, path: &str, body: &Value) -> Answer {
         self.request("PATCH", path, &[("content-type", "application/json")], body.to_string().as_bytes())
     }

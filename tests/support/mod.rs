@@ -6,6 +6,7 @@ pub mod client;
 pub mod closed;
 pub mod contract;
 mod eventually;
+pub mod receiver;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 
 pub use self::client::{Answer, Client, Sse};
 pub(crate) use self::eventually::{PATIENCE, eventually, eventually_or};
+pub use self::receiver::{Act, Received, Receiver};
 
 /// A daemon in a process of its own, ended with the test.
 pub struct Daemon {

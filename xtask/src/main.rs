@@ -24,7 +24,7 @@ cargo xtask <command>
 
   test          every check and every test; what CI runs
   check         the quick part of it: format, lints, tidiness
-  gen           write the generated files in docs/reference, and the SDK's types from them
+  gen           write the generated files in docs/reference, and the types of the SDKs from them
   gen --check   fail if they are not current
   agents        install the real agents that tests use, outside the checkout
   web           build the workbench into the folder that is committed
@@ -32,6 +32,7 @@ cargo xtask <command>
   clients       the clients of other protocols against the daemon
   docs          every block of the documentation, and what else it names
   sdk           the TypeScript SDK: generated types, build, tests against the daemon
+  python        the Python SDK: checks, tests against the daemon
   examples      the examples in a browser
   bench-page    measure the workbench in a browser
   sim [SEED]    run the simulator long, or replay one seed
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["check"] => check(&mut Steps::default()),
-        ["gen"] => cargo(GENERATE).and_then(|()| sdk::generate()),
+        ["gen"] => cargo(GENERATE).and_then(|()| sdk::generate()).and_then(|()| python::generate()),
         ["gen", "--check"] => generated_is_current(),
         ["agents"] => agents::install().map(|home| println!("the agents are in {}", home.display())),
         ["web"] => web::build(),
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         ["clients"] => clients::check(),
         ["docs"] => sdk::build().and_then(|()| clients::check_docs()),
         ["sdk"] => sdk::check(),
+        ["python"] => python::check(),
         ["examples"] => sdk::prepare_and_check_examples(),
         ["bench-page"] => browser::bench(),
         ["sim"] => simulate(None),
@@ -91,6 +93,7 @@ fn test() -> Result<()> {
         steps.run("the workbench in a browser", browser::check)?;
         steps.run("clients of other protocols", clients::check)?;
         steps.run("the SDK", sdk::check)?;
+        steps.run("the Python SDK", python::check)?;
         steps.run("what the documentation shows", clients::check_docs)?;
         steps.run("the examples in a browser", sdk::check_examples)?;
         steps.run("documentation", || {
@@ -127,7 +130,8 @@ fn check(steps: &mut Steps) -> Result<()> {
 }
 
 fn generated_is_current() -> Result<()> {
-    cargo(&[GENERATE, &["--", "--check"]].concat())
+    cargo(&[GENERATE, &["--", "--check"]].concat())?;
+    python::generated_is_current()
 }
 
 fn fuzz(seed: Option<&str>) -> Result<()> {

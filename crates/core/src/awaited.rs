@@ -69,6 +69,11 @@ impl Awaited {
         self.place == Place::InTurn
     }
 
+    /// Whether the log has said anything of it.
+    pub fn is_known(&self) -> bool {
+        self.place != Place::Elsewhere
+    }
+
     /// Why its turn does not come. To be asked between appends only: that a message leaves the queue and that its turn begins are two facts of one.
     pub fn no_turn_reason(&self) -> Option<NoTurnReason> {
         match self.place {

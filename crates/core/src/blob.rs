@@ -100,6 +100,11 @@ pub fn spill(event: &mut Event, limit: usize) -> Vec<Blob> {
     blobs
 }
 
+/// Keeps bytes in the store, and says where they are.
+pub(crate) fn keep(content: Vec<u8>, media_type: &str, blobs: &mut Vec<Blob>) -> BlobRef {
+    store(content, media_type, blobs)
+}
+
 /// Both ends of a text with a note between them that says how much is missing.
 pub fn both_ends(text: &str, end_bytes: usize) -> String {
     let (head, tail) = ends(text, end_bytes);

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::host_tools;
+
 #[cfg(test)]
 mod tests;
 
@@ -15,9 +17,6 @@ pub const SESSION_TOOLS: &str = "client_tools";
 
 /// The setting that holds those of the newest run: front ends bring theirs with each request.
 pub const RUN_TOOLS: &str = "run_tools";
-
-/// What the host serves itself; see `ask_user` of each runtime.
-const RESERVED: &[&str] = &["ask_user"];
 
 /// Models take names of 64 bytes, and agents put the name of a server before ours.
 const MAX_NAME_BYTES: usize = 48;
@@ -59,7 +58,7 @@ impl ClientTool {
         if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(spelled) {
             return Err(format!("the name {name:?} must be 1 to {MAX_NAME_BYTES} letters, digits, `_` or `-`"));
         }
-        if RESERVED.contains(&name.as_str()) {
+        if host_tools::is_host_tool(name) {
             return Err(format!("the name {name:?} is taken by a tool of the daemon"));
         }
         if self.description.len() > MAX_DESCRIPTION_BYTES {

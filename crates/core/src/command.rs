@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::blob::is_media_type;
-use crate::event::{AfterStop, Origin, Part, PermissionReply, QueueItem};
+use crate::component::{self, MAX_PAYLOAD_BYTES};
+use crate::event::{AfterStop, Event, MessageSource, Origin, Part, PermissionReply, QueueItem};
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::nesting::MAX_DEPTH;
 use crate::shared;
@@ -32,6 +33,12 @@ pub enum Command {
     Answer {
         ask_id: AskId,
         answer: Answer,
+    },
+    /// The same, because another ask was answered so.
+    AnswerAlong {
+        ask_id: AskId,
+        answer: Answer,
+        with: AskId,
     },
     Resume {
         provider_session_id: Option<String>,
@@ -70,6 +77,8 @@ pub enum Command {
         patch: Value,
     },
     CallBack(Callback),
+    /// Add facts to the session, all of them or none.
+    Emit(Emit),
     /// The result of a tool that a client runs; `answer` is an interrupt's or a failure.
     ToolResult {
         tool_use_id: ToolUseId,
@@ -84,6 +93,18 @@ pub struct Callback {
     /// What was pressed, in the component's own words.
     pub action: String,
     pub payload: Value,
+    /// The caller's; the same one again is taken once.
+    pub callback_id: Option<String>,
+}
+
+/// Facts that somebody beside the agent adds.
+#[derive(Debug, Clone)]
+pub struct Emit {
+    /// The caller's; the same one again is taken once.
+    pub id: Option<String>,
+    /// The turn in which they have to stand; whichever is open, if not given, or none.
+    pub turn_id: Option<TurnId>,
+    pub events: Vec<Event>,
 }
 
 /// What is to be changed of a session.
@@ -110,6 +131,8 @@ pub struct Message {
     pub id: Option<MessageId>,
     pub content: Vec<Part>,
     pub origin: Origin,
+    /// The delivery that it came with, if it came through a channel.
+    pub source: Option<MessageSource>,
 }
 
 /// What becomes of what a message says.
@@ -265,8 +288,18 @@ pub enum Refusal {
     NotAgreed,
     #[error("there is no component {0:?} in this session")]
     ComponentNotFound(String),
+    #[error("the value does not fit: {0}")]
+    InvalidValue(component::Misfit),
+    #[error("the edited call is denied: {0}")]
+    DeniedByRule(String),
+    #[error("what goes with a callback has at most {MAX_PAYLOAD_BYTES} bytes")]
+    PayloadTooLarge,
     #[error("no call {0} waits for a client in this session")]
     CallNotFound(ToolUseId),
+    #[error("turn {0} is not open any more")]
+    TurnOver(TurnId),
+    #[error("{0}")]
+    NotForEmit(String),
     #[error("nothing called {0:?} runs in the background of this session")]
     BackgroundNotFound(String),
 }
@@ -293,7 +326,12 @@ impl Refusal {
             Refusal::NotAgreed => "not_agreed",
             Refusal::Patch(shared::Error::TooMuch) => "patch_too_large",
             Refusal::ComponentNotFound(_) => "component_not_found",
+            Refusal::InvalidValue(_) => "invalid_value",
+            Refusal::DeniedByRule(_) => "denied_by_rule",
+            Refusal::PayloadTooLarge => "payload_too_large",
             Refusal::CallNotFound(_) => "tool_call_not_found",
+            Refusal::TurnOver(_) => "turn_over",
+            Refusal::NotForEmit(_) => "not_for_emit",
             Refusal::BackgroundNotFound(_) => "background_not_found",
         }
     }

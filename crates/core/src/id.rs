@@ -89,6 +89,10 @@ ids! {
     SubagentId "sub_";
     /// A command or an agent that outlives its turn.
     BackgroundId "bg_";
+    /// What sends an agent prompts by itself.
+    ScheduleId "schedule_";
+    /// One run of a schedule.
+    RunId "run_";
 }
 
 fn check(text: &str) -> Result<(), Error> {

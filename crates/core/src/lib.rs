@@ -5,11 +5,15 @@
 
 pub mod awaited;
 pub mod blob;
+pub mod budget;
 pub mod changes;
+pub mod channel;
 pub mod client_tools;
 pub mod command;
+pub mod component;
 pub mod dialect;
 pub mod event;
+pub mod host_tools;
 pub mod id;
 pub mod laws;
 pub mod nesting;
@@ -17,8 +21,10 @@ pub mod policy;
 pub mod projection;
 pub mod replay;
 pub mod runtime;
+pub mod schedule;
 pub mod session;
 pub mod shared;
 pub mod summary;
 pub mod time;
 pub mod view;
+pub mod webhook;

@@ -58,10 +58,13 @@ pub fn command_fits(command: &Command) -> bool {
         Answer::Question { .. } => true,
     };
     match command {
-        Command::Answer { answer, .. } | Command::ToolResult { answer, .. } => answer_fits(answer),
+        Command::Answer { answer, .. } | Command::AnswerAlong { answer, .. } | Command::ToolResult { answer, .. } => {
+            answer_fits(answer)
+        }
         Command::Update(update) => update.settings.values().all(|value| fits(value, MAX_DEPTH - 1)),
         Command::PatchState { patch } => fits(patch, MAX_DEPTH),
         Command::CallBack(callback) => fits(&callback.payload, MAX_DEPTH),
+        Command::Emit(emit) => emit.events.iter().all(|event| fits(&event.data(), MAX_DEPTH)),
         Command::Send { .. }
         | Command::Stop { .. }
         | Command::Resume { .. }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
+use crate::budget::Tally;
 use crate::event::{Interrupt, Part, PermissionRequest, Question, QuestionRequest};
 use crate::id::{AskId, Seq, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
@@ -86,6 +87,8 @@ pub struct Summary {
     pub has_run_tools: bool,
     /// Where somebody last agreed that a session from a file may run.
     pub agreed_at: Option<Seq>,
+    /// What it has spent, if it has.
+    pub spent: Option<Box<Tally>>,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
 }

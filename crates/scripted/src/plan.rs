@@ -153,11 +153,14 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, tool: &crate::script::Tool, pace: Pace) {
-        let Some(call) = tools::call(tool, self.asked) else {
+        let Some(mut call) = tools::call(tool, self.asked) else {
             self.say(TextKind::Text, "(The script has no such call for this agent.)", pace);
             return;
         };
         self.close();
+        if let Input::Object(value) = &mut call.input {
+            fill_inside(value, self.asked);
+        }
         let input = match &call.input {
             Input::Object(value) => value.to_string(),
             Input::Text(text) => text.clone(),
@@ -199,6 +202,16 @@ fn fill(text: &str, asked: &ModelRequest) -> String {
     }
     let heard = |part: &Option<String>| part.as_deref().unwrap_or_default().trim().to_owned();
     text.replace("{{user}}", &heard(&asked.user)).replace("{{tool_result}}", &heard(&asked.tool_result))
+}
+
+/// The same in the texts of an input.
+fn fill_inside(value: &mut Value, asked: &ModelRequest) {
+    match value {
+        Value::String(text) => *text = fill(text, asked),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_inside(item, asked)),
+        Value::Object(members) => members.values_mut().for_each(|member| fill_inside(member, asked)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn spent(usage: Usage, said: usize) -> TokenCounts {

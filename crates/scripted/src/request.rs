@@ -41,6 +41,8 @@ pub(crate) struct ModelRequest {
     pub(crate) system: String,
     /// How much the model shall think, in its API's words.
     pub(crate) effort: Option<String>,
+    /// The shape that the answer is to have, as JSON.
+    pub(crate) schema: Option<String>,
     pub(crate) tools: Vec<Offered>,
     /// Where the agent works, if it says so: some tools take absolute paths only.
     pub(crate) directory: Option<String>,

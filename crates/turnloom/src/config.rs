@@ -1,17 +1,25 @@
 //! Settings: defaults, then a file, then the environment and the command line (which `cli` lays on top). Every setting has a name, a default that
 //! works and a place in `docs/configuration.md`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnloom_core::blob;
+use turnloom_core::component::{self, StateRule, ToolRule};
 use turnloom_core::session::Limits;
 
+pub use self::agents::{AgentConfig, AgentConfigKind, is_free_agent_name};
+pub use self::budgets::BudgetsConfig;
+use crate::component_folders::{ViewsConfig, is_domain};
 use crate::log::CrashSafety;
 use crate::process::{ControlGroups, DEFAULT_LINE_LIMIT};
 use crate::roles::RolesConfig;
 use crate::runtime::program::ProgramConfig;
+
+mod agents;
+mod budgets;
 
 /// The port of the documentation.
 pub const DEFAULT_PORT: u16 = 7171;
@@ -61,8 +69,18 @@ pub struct Config {
     pub roles: RolesConfig,
     /// Codex, both ways to drive it.
     pub codex: ProgramConfig,
+    /// Which components show which calls, and which parts of the shared state.
+    pub components: ComponentsConfig,
+    /// Agents that others write, by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// Pages that are drawn in frames.
+    pub views: ViewsConfig,
     /// Seconds without a word after which a turn that does not wait for a person is taken for dead.
     pub zombie_seconds: u32,
+    /// What may be spent.
+    pub budgets: BudgetsConfig,
+    /// Whether webhooks and answers of channels may be sent to this machine and its own network.
+    pub allow_private_targets: bool,
 }
 
 impl Default for Config {
@@ -89,8 +107,57 @@ impl Default for Config {
             claude: ProgramConfig::default(),
             roles: RolesConfig::default(),
             codex: ProgramConfig::default(),
+            components: ComponentsConfig::default(),
+            agents: BTreeMap::new(),
+            views: ViewsConfig::default(),
             zombie_seconds: 30 * 60,
+            budgets: BudgetsConfig::default(),
+            allow_private_targets: false,
         }
+    }
+}
+
+/// What agents show that is more than text.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ComponentsConfig {
+    /// Which component shows the calls of a tool; the first that fits. Those of a session come before these.
+    pub tools: Vec<ToolRule>,
+    /// Which component shows a part of the shared state.
+    pub state: Vec<StateRule>,
+    /// Other folders of folders with components, besides `components` in the data directory; those in a relative place are in the data directory too.
+    pub dirs: Vec<PathBuf>,
+    /// Seconds a call of `wait_for_user` is held before the agent hears that nobody has answered yet; 0 holds it for ever.
+    pub wait_seconds: u32,
+}
+
+impl ComponentsConfig {
+    /// What a session needs of this.
+    pub fn rules(&self) -> component::Rules {
+        component::Rules { tools: self.tools.clone(), state: self.state.clone(), ..component::Rules::default() }
+    }
+
+    /// The first rule that makes no sense, and why.
+    fn problem(&self) -> Option<BadValue> {
+        let tool = self.tools.iter().find(|rule| rule.tool.is_empty() || rule.component.is_empty());
+        if tool.is_some() {
+            return Some(BadValue::Component {
+                why: "a rule of `components.tools` has an empty `tool` or `component`",
+            });
+        }
+        self.state.iter().find_map(|rule| {
+            let why = match rule {
+                rule if rule.component.is_empty() => "a rule of `components.state` has an empty `component`",
+                rule if !rule.pointer.is_empty() && !rule.pointer.starts_with('/') => {
+                    "`pointer` in `components.state` must be a JSON Pointer, such as /plan"
+                }
+                rule if rule.id.as_ref().is_some_and(|id| !component::is_id(id)) => {
+                    "`id` in `components.state` may hold letters, digits, '-', '_', '.' and ':'"
+                }
+                _ => return None,
+            };
+            Some(BadValue::Component { why })
+        })
     }
 }
 
@@ -112,8 +179,16 @@ pub enum BadValue {
     Number { setting: &'static str, value: u64, least: u64, most: u64 },
     #[error("{value:?} in `origins` is not an origin; name each as a browser does: https://app.example")]
     Origin { value: String },
+    #[error("`[agents.{name}]`: {why}")]
+    Agent { name: String, why: String },
     #[error("{value:?} in `hosts` is not a host; name each as in an address: loom.example, or loom.example:8443")]
     Host { value: String },
+    #[error("{value:?} in `views.allow_domains` is not a domain; name each with its scheme: https://api.example")]
+    Domain { value: String },
+    #[error("{why}")]
+    Component { why: &'static str },
+    #[error("`budgets.{setting}`: {why}")]
+    Budget { setting: String, why: String },
 }
 
 impl Config {
@@ -152,6 +227,7 @@ impl Config {
             ("terminate_seconds", long(self.terminate_seconds), 0, YEAR),
             ("linger_seconds", long(self.linger_seconds), 0, YEAR),
             ("zombie_seconds", long(self.zombie_seconds), 1, YEAR),
+            ("components.wait_seconds", long(self.components.wait_seconds), 0, YEAR),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(BadValue::Number { setting, value, least, most });
@@ -163,7 +239,12 @@ impl Config {
         if let Some(value) = self.hosts.iter().find(|host| !is_host(host)) {
             return Err(BadValue::Host { value: value.clone() });
         }
-        Ok(())
+        if let Some(value) = self.views.allow_domains.iter().find(|domain| !is_domain(domain)) {
+            return Err(BadValue::Domain { value: value.clone() });
+        }
+        self.components.problem().map_or(Ok(()), Err)?;
+        self.budgets.problem().map_or(Ok(()), Err)?;
+        self.agents.iter().try_for_each(|(name, agent)| agent.check(name))
     }
 
     /// Whether others than programs of this machine may reach a daemon with these settings: directly, or by a proxy that needs a name for it.
@@ -172,15 +253,16 @@ impl Config {
         !is_loopback || !self.hosts.is_empty()
     }
 
-    /// What the turn machine needs of this, for a runtime whose agents stay warm so long.
-    pub fn limits(&self, idle_ms: i64) -> Limits {
+    /// What the turn machine needs of this, for a runtime whose agents stay warm so long and may take so long to be there.
+    pub fn limits(&self, idle_ms: i64, wait_ms: i64) -> Limits {
         Limits {
-            start_ms: i64::from(self.start_seconds) * 1000,
+            start_ms: wait_ms + i64::from(self.start_seconds) * 1000,
             interrupt_ms: i64::from(self.interrupt_seconds) * 1000,
             terminate_ms: i64::from(self.terminate_seconds) * 1000,
             idle_ms,
             inline_bytes: self.inline_bytes,
             queue: self.max_queue,
+            hold_ms: Some(i64::from(self.components.wait_seconds) * 1000).filter(|ms| *ms > 0),
         }
     }
 }
@@ -241,11 +323,22 @@ mod tests {
             ("origins = [\"https://app.example/\"]", "https://app.example/"),
             ("hosts = [\"https://loom.example\"]", "https://loom.example"),
             ("hosts = [\"*\"]", "\"*\" in `hosts`"),
+            ("views.allow_domains = [\"api.example\"]", "\"api.example\" in `views.allow_domains`"),
+            ("views.allow_domains = [\"https://a; script-src *\"]", "in `views.allow_domains`"),
             ("max_followers = 9223372036854775807", "`max_followers` must be between 1 and 1000000"),
             ("max_followers = 0", "`max_followers`"),
             ("max_queue = 4000000000", "`max_queue`"),
             ("inline_bytes = 0", "`inline_bytes`"),
             ("start_seconds = 4294967295", "`start_seconds`"),
+            ("[[components.tools]]\ntool = \"\"\ncomponent = \"chart\"", "`components.tools`"),
+            ("[[components.state]]\npointer = \"plan\"\ncomponent = \"plan_editor\"", "JSON Pointer"),
+            ("[[components.state]]\npointer = \"/a\"\ncomponent = \"json\"\nid = \"@\"", "`id` in `components.state`"),
+            ("budgets.day.usd = 0", "`budgets.day`: `usd` must be a number above 0"),
+            ("budgets.turn.turns = 3", "`budgets.turn`"),
+            ("budgets.zone = \"Nowhere/At_All\"", "`budgets.zone`"),
+            ("budgets.warn_percent = 0", "`budgets.warn_percent`"),
+            ("[budgets.prices.x]\ninput = -1\noutput = 1", "`budgets.prices.x`"),
+            ("[[components.tools]]\ntool = \"x\"\ncomponent = \"chart\"\ncolour = 1", "unknown field `colour`"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
@@ -254,6 +347,9 @@ mod tests {
             "",
             "origins = [\"https://app.example\", \"http://localhost:5173\", \"tauri://localhost\", \"http://[::1]:8080\"]",
             "hosts = [\"loom.example\", \"loom.example:8443\", \"[::1]:80\"]",
+            "views.allow_domains = [\"https://api.example\", \"wss://api.example:8443\", \"https://*.example\"]\ncomponents.dirs = [\"/srv/components\"]",
+            "[[components.tools]]\ntool = \"get_*\"\ncomponent = \"weather\"\nresult = \"output\"\nid = \"tool\"",
+            "[[components.state]]\npointer = \"/plan\"\ncomponent = \"plan_editor\"\nsurface = \"sidebar\"\nas = \"steps\"\nedits = true",
         ] {
             assert_eq!(read(text), Ok(()), "{text}");
         }

@@ -1,7 +1,7 @@
 //! A running daemon. It starts everything in order and ends it in reverse.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,21 +11,31 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budgets::Budgets;
+use crate::channels::Channels;
 use crate::config::{BadValue, Config};
 use crate::descriptors;
-use crate::http::{self, Access, App, Server, SignIns, random_token};
+use crate::http::{self, Access, App, Server, Services, SignIns, random_token};
 use crate::log::{self, Log};
 use crate::metrics::Metrics;
+use crate::outgoing::{Reach, Sender};
 use crate::policy::Rules;
 use crate::private;
 use crate::process::{Instance, Spawner, groups, sweep};
+use crate::reader::Reader;
 use crate::runtime::claude::Claude;
 use crate::runtime::codex::{Codex, CodexExec};
+use crate::runtime::command::CommandAgent;
+use crate::runtime::external::ExternalAgents;
 use crate::runtime::mock::Mock;
-use crate::runtime::{LaunchContext, Runtimes};
+use crate::runtime::{LaunchContext, Runtime, Runtimes};
+use crate::schedules::Schedules;
+use crate::scoped_tokens::ScopedTokens;
+use crate::secrets::Secrets;
 use crate::session::{self, Sessions};
 pub use crate::token::Token;
 use crate::token::{self, BadToken};
+use crate::webhooks::Webhooks;
 
 /// What a daemon is started with.
 #[derive(Debug, Clone)]
@@ -83,6 +93,7 @@ pub struct Daemon {
     pub address: SocketAddr,
     pub token: Option<String>,
     pub sessions: Sessions,
+    pub schedules: Schedules,
     /// How many sessions an earlier daemon had left open.
     pub recovered: usize,
     app: App,
@@ -137,30 +148,58 @@ impl Daemon {
         sweep_previous(&data, spawner.instance())?;
         spawner.write_groups(data.join(GROUPS)).await;
         let metrics = Arc::new(Metrics::default());
+        let tokens = ScopedTokens::open(data.join(TOKENS));
         let context = LaunchContext {
             spawner: spawner.clone(),
             tracker: tracker.clone(),
             max_line_bytes: config.max_line_bytes,
             closing: CancellationToken::new(),
+            url: format!("http://{}", local(address)),
+            tokens: tokens.clone(),
         };
-        let runtimes = Runtimes::new(vec![
+        let mut known: Vec<Box<dyn Runtime>> = vec![
             Box::new(Mock { program }),
             Box::new(Claude::new(config.claude.clone())),
             Box::new(Codex::new(config.codex.clone())),
             Box::new(CodexExec::new(config.codex.clone())),
-        ]);
-        let sessions =
-            Sessions::new(log.clone(), runtimes, context, config.clone(), Rules::open(&data), Arc::clone(&metrics));
+        ];
+        known.extend(CommandAgent::all(&config).map(|agent| Box::new(agent) as Box<dyn Runtime>));
+        let runtimes = Runtimes::new(known, ExternalAgents::new(&config, tokens.clone()));
+        let rules = (Arc::new(config.budgets.rules()), config.budgets.zone.as_str());
+        let budgets = Budgets::start(&log, data.join(USAGE), rules, &tracker, closing.clone());
+        let sessions = Sessions::new(
+            log.clone(),
+            runtimes,
+            context,
+            config.clone(),
+            (Rules::open(&data), budgets),
+            Arc::clone(&metrics),
+        );
+        let reader = Reader::new(log.clone(), config.max_followers, Arc::clone(&metrics), closing.clone());
+        let outside = outside(&data, &config)?;
+        let ends = (tracker.clone(), closing.clone());
+        let channels =
+            Channels::open((sessions.clone(), reader.clone()), outside.clone(), Arc::clone(&metrics), ends.clone())
+                .await?;
+        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, Arc::clone(&metrics), ends).await?;
         let recovered = match recovery {
-            Recovery::Now => sessions.recover().await?,
+            Recovery::Now => {
+                let recovered = sessions.recover().await?;
+                channels.resume().await?;
+                webhooks.resume().await?;
+                recovered
+            }
             Recovery::Later => 0,
         };
+        let schedules = Schedules::start(sessions.clone(), &tracker, closing.clone()).await?;
         let idle = Duration::from_hours(config.sign_in_hours.into());
         let sign_ins = SignIns::open(data.join(SIGN_INS), idle, token.as_deref().unwrap_or_default());
-        let access = Access::new(token.as_deref(), sign_ins, &hosts(&config, address), config.origins.clone());
-        let app = App::new(sessions.clone(), access, metrics, (tasks, data.clone()), spawner, &config, closing.clone());
+        let access =
+            Access::new(token.as_deref(), (sign_ins, tokens), &hosts(&config, address), config.origins.clone());
+        let services = Services { tasks, reader, schedules: schedules.clone(), channels, webhooks, data: data.clone() };
+        let app = App::new(sessions.clone(), access, metrics, services, spawner, &config, closing.clone());
         let server = Server::start(listener, app.clone(), &config);
-        Ok(Self { address, token, sessions, recovered, app, log, data, closing, tracker, server })
+        Ok(Self { address, token, sessions, schedules, recovered, app, log, data, closing, tracker, server })
     }
 
     pub fn url(&self) -> String {
@@ -214,6 +253,9 @@ const TOKEN: &str = "token";
 const INSTANCE: &str = "instance";
 const GROUPS: &str = "groups";
 const SIGN_INS: &str = "sign-ins";
+const TOKENS: &str = "tokens";
+const USAGE: &str = "usage.json";
+const SECRETS: &str = "secrets";
 
 /// The daemon that uses a data directory, if one wrote itself down there, and its token.
 pub fn find(data: &Path) -> Option<(DaemonInfo, Option<String>)> {
@@ -243,6 +285,14 @@ async fn listen(config: &Config, has_token: bool) -> Result<(TcpListener, Socket
     Ok((listener, address))
 }
 
+/// The secrets that others share with the daemon, and what sends requests to them.
+fn outside(data: &Path, config: &Config) -> Result<(Secrets, Sender), Error> {
+    let path = data.join(SECRETS);
+    let secrets = Secrets::open(path.clone()).map_err(|cause| Error::File { doing: "read", path, cause })?;
+    let reach = if config.allow_private_targets { Reach::Anywhere } else { Reach::Public };
+    Ok((secrets, Sender::new(reach)))
+}
+
 /// The names the daemon answers to.
 fn hosts(config: &Config, address: SocketAddr) -> Vec<String> {
     let port = address.port();
@@ -251,6 +301,15 @@ fn hosts(config: &Config, address: SocketAddr) -> Vec<String> {
     hosts.push(format!("{}:{port}", config.host));
     hosts.extend(config.hosts.iter().cloned());
     hosts
+}
+
+/// How a program of this machine reaches the daemon.
+fn local(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.is_unspecified() => address,
+        IpAddr::V4(_) => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()),
+        IpAddr::V6(_) => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), address.port()),
+    }
 }
 
 fn stored_token(data: &Path) -> Result<String, Error> {

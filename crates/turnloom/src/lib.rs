@@ -1,12 +1,15 @@
 //! The daemon and the command line: everything that touches the world.
 //!
 //! What a session decides, what an event means and how an agent's language reads is not here; it is in `turnloom-core`, which does nothing. Here
-//! is the doing: the log, the processes, the sockets, the terminal. Dependencies point one way: `cli` and `http` know `session`, which knows
-//! `process`, `runtime` and `log`.
+//! is the doing: the log, the processes, the sockets, the terminal. Dependencies point one way: `cli` and `http` know `schedules` and `session`, which
+//! know `process`, `runtime` and `log`.
 
 pub mod archive;
+pub mod budgets;
+pub mod channels;
 pub mod cli;
 pub mod client;
+pub mod component_folders;
 pub mod config;
 pub mod daemon;
 pub mod descriptors;
@@ -14,6 +17,7 @@ pub mod http;
 pub mod log;
 mod memory;
 pub mod metrics;
+pub mod outgoing;
 pub mod policy;
 pub mod private;
 pub mod process;
@@ -21,7 +25,11 @@ pub mod reader;
 mod regular_file;
 pub mod roles;
 pub mod runtime;
+pub mod schedules;
+pub mod scoped_tokens;
+pub mod secrets;
 pub mod session;
 pub mod snapshots;
 mod sync;
 pub mod token;
+pub mod webhooks;

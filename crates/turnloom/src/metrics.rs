@@ -46,14 +46,26 @@ struct StepLabel {
     step: PageStep,
 }
 
+/// What became of a delivery, an answer or a webhook. Names are those of channels and subscriptions that are there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabel {
+    name: String,
+    result: &'static str,
+}
+
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    channel_deliveries: Family<ResultLabel, Counter>,
+    channel_replies: Family<ResultLabel, Counter>,
+    webhook_deliveries: Family<ResultLabel, Counter>,
     pub turns_started: Counter,
     turns_ended: Family<OutcomeLabel, Counter>,
     turn_seconds: Histogram,
     /// Lines of agents that could not be read.
     pub unparsed: Counter,
+    /// What agents said about turns that had ended.
+    pub stale: Counter,
     /// Streams that are followed now.
     pub followers: Gauge,
     /// Open connections that carry any number of streams: `WebSocket`s, and channels where those do not get through.
@@ -69,10 +81,14 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("turnloom");
         let metrics = Self {
+            channel_deliveries: Family::default(),
+            channel_replies: Family::default(),
+            webhook_deliveries: Family::default(),
             turns_started: Counter::default(),
             turns_ended: Family::default(),
             turn_seconds: Histogram::new(exponential_buckets(0.05, 3.0, 10)),
             unparsed: Counter::default(),
+            stale: Counter::default(),
             followers: Gauge::default(),
             sockets: Gauge::default(),
             follower_lag: Histogram::new(exponential_buckets(1.0, 4.0, 10)),
@@ -85,6 +101,7 @@ impl Default for Metrics {
         registry.register("turns_ended", "Turns that ended, by outcome", metrics.turns_ended.clone());
         registry.register("turn_seconds", "How long turns took", metrics.turn_seconds.clone());
         registry.register("agent_unparsed", "Lines of agents that could not be read", metrics.unparsed.clone());
+        registry.register("agent_stale", "What agents said about turns that had ended", metrics.stale.clone());
         registry.register("followers", "Streams that are followed now", metrics.followers.clone());
         registry.register("sockets", "WebSockets and channels that are open", metrics.sockets.clone());
         registry.register(
@@ -95,6 +112,17 @@ impl Default for Metrics {
         registry.register("page_milliseconds", "What pages measured, by step", metrics.page.clone());
         registry.register("sessions_awake", "Sessions in memory", metrics.sessions_awake.clone());
         registry.register("children_alive", "Agent processes alive", metrics.agents_alive.clone());
+        registry.register(
+            "channel_deliveries",
+            "Deliveries to channels, by what became of them",
+            metrics.channel_deliveries.clone(),
+        );
+        registry.register(
+            "channel_replies",
+            "Answers of channels that went back or failed",
+            metrics.channel_replies.clone(),
+        );
+        registry.register("webhook_deliveries", "Tries to deliver a webhook", metrics.webhook_deliveries.clone());
         Self { registry, ..metrics }
     }
 }
@@ -111,6 +139,19 @@ impl Metrics {
         if let Some(started) = started {
             self.turn_seconds.observe(started.elapsed().as_secs_f64());
         }
+    }
+
+    /// A channel was sent something; no channel, if it has no name.
+    pub fn channel_delivery(&self, channel: &str, result: &'static str) {
+        self.channel_deliveries.get_or_create(&ResultLabel { name: channel.to_owned(), result }).inc();
+    }
+
+    pub fn channel_reply(&self, channel: &str, result: &'static str) {
+        self.channel_replies.get_or_create(&ResultLabel { name: channel.to_owned(), result }).inc();
+    }
+
+    pub fn webhook_delivery(&self, webhook: &str, result: &'static str) {
+        self.webhook_deliveries.get_or_create(&ResultLabel { name: webhook.to_owned(), result }).inc();
     }
 
     /// Takes one measurement of a page.

@@ -1,7 +1,7 @@
 //! Opens files whose names come from outside. A pipe, a device or a folder is refused without blocking.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -10,6 +10,14 @@ use rustix::fs::OFlags;
 /// A file to read.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     opened(OpenOptions::new().read(true), path)
+}
+
+/// What a file holds; one that is longer is refused.
+pub(crate) fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    open(path)?.take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() > most { Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large")) } else { Ok(bytes) }
 }
 
 /// A file to write to, emptied, or a new one.

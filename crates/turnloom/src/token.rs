@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sha2::{Digest as _, Sha256};
+
 /// Who may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
@@ -52,6 +54,16 @@ pub fn check_strength(token: &str) -> Result<(), BadToken> {
         return Err(BadToken::Weak);
     }
     Ok(())
+}
+
+/// 256 random bits.
+pub fn random_token() -> String {
+    let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+    let mut hash = Sha256::new();
+    for part in random {
+        hash.update(part.as_bytes());
+    }
+    turnloom_core::blob::hex(&hash.finalize())
 }
 
 #[cfg(test)]

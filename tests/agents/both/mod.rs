@@ -1,6 +1,8 @@
 //! What every agent has to do in the same way: one test for each of them.
 
 mod asks;
+mod budgets;
+mod components;
 mod failures;
 mod guide;
 mod history;

@@ -76,6 +76,7 @@ const OWN: &[&str] = &[
     "tool_input",
     "options",
     "judged",
+    "fixed_input",
     "decision",
     "title",
 ];

@@ -101,7 +101,7 @@ fn the_hosts_own_tool_asks_too() {
     let ask = place.ask(&id);
     assert_eq!(ask["request"]["questions"][0]["prompt"], "How wide?");
     place.answer(&id, &ask, &json!([["wide"]]));
-    assert!(place.until_idle(&id).completed().text().contains("How wide?: wide"));
+    assert!(place.until_idle(&id).completed().text().contains("I heard: wide"));
     let offered = place.asked_turns();
     assert!(offered[0].tools.iter().any(|tool| tool == "mcp__turnloom__ask_user"), "{:?}", offered[0].tools);
     place.end();

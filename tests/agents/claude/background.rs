@@ -1,8 +1,11 @@
 //! Work that outlives its turn: begun there, moved there by the program, stopped one by one, and an agent that has set itself a time to wake up.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 
 use super::loom_server;
+use super::outputs::{PIXEL, picture};
 use crate::place::Place;
 use crate::support::{eventually, of_kind};
 
@@ -99,7 +102,10 @@ fn a_call_that_the_program_moved_to_the_background_tells_how_far_it_is_and_is_wa
     std::fs::write(place.home.path().join("gate"), "").unwrap();
     let ended = place.until(&id, "its end", |event| event["type"] == "background_ended");
     assert_eq!(ended["data"]["status"], "completed", "{ended}");
-    assert_eq!(ended["data"]["output"], "five rows woven", "{ended}");
+    assert_eq!(ended["data"]["output"], "five rows woven\n[image]", "{ended}");
+    assert_eq!(picture(&place, &ended["data"]), BASE64_STANDARD.decode(PIXEL).unwrap());
+    let view = place.client().get(&format!("/api/sessions/{id}/view")).body;
+    assert!(view.contains("\"images\":[{"), "the view has it: {view}");
     place.end();
 }
 

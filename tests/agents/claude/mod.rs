@@ -19,6 +19,7 @@ use crate::place::Place;
 
 /// A whole MCP server: a picture, a large text, a call that takes a while and says how far it is, and a secret it was started with.
 const LOOM_SERVER: &str = r#"#!/bin/sh
+PIXEL='{"type":"image","mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}'
 say() { printf '%s\n' "$1"; }
 text() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$2\"}]}}"; }
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{}},"_meta":{"anthropic/alwaysLoad":true}}' "$1" "$1"; }
@@ -30,7 +31,7 @@ while read -r line; do
     *'"method":"tools/list"'*)
         say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[$(tool picture),$(tool large),$(tool slow),$(tool secret)]}}" ;;
     *'"name":"picture"'*)
-        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one pixel\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\"}]}}" ;;
+        say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one pixel\"},$PIXEL]}}" ;;
     *'"name":"large"'*) text "$id" "$(seq 1 40000 | sed 's/$/ threads/' | tr '\n' ' ')" ;;
     *'"name":"secret"'*) text "$id" "$LOOM_SECRET" ;;
     *'"name":"slow"'*)
@@ -40,7 +41,7 @@ while read -r line; do
             say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":2,\"total\":5,\"message\":\"second row\"}}"
             sleep 0.2
         done
-        text "$call" "five rows woven" ) & ;;
+        say "{\"jsonrpc\":\"2.0\",\"id\":$call,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"five rows woven\"},$PIXEL]}}" ) & ;;
     *'"id":'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{}}" ;;
     esac
 done

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::loom_server;
 use crate::place::Place;
 
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+pub(super) const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 fn call(step: &str) -> String {
     format!(
@@ -17,7 +18,7 @@ fn call(step: &str) -> String {
 }
 
 /// The picture of a result, as a browser gets it.
-fn picture(place: &Place, result: &Value) -> Vec<u8> {
+pub(super) fn picture(place: &Place, result: &Value) -> Vec<u8> {
     let images = result["images"].as_array().unwrap_or_else(|| panic!("no pictures: {result}"));
     assert_eq!((images.len(), &images[0]["media_type"]), (1, &json!("image/png")), "{result}");
     assert!(images[0]["data"].is_null(), "its bytes are not in the log");

@@ -231,6 +231,30 @@ fn a_patch_that_does_not_fit_is_told() {
     place.end();
 }
 
+/// Codex itself tells of these only in the process in which a thread began.
+#[test]
+fn a_patch_that_does_not_fit_is_told_in_every_process() {
+    let script = format!("{DYE}\n[[reply]]\nalways = true\nstep = [{{ text = \"Yes.\" }}]");
+    for (runtime, params) in [("codex", free("never")), ("codex-exec", json!({ "sandbox": "danger-full-access" }))] {
+        let mut place = Place::codex(&script);
+        std::fs::write(place.dir().join("cloth.txt"), "weft\nwarp\n").unwrap();
+        let id = place.session(runtime, params);
+        place.turn(&id, "hello").completed();
+        if runtime == "codex" {
+            assert_eq!(place.daemon.terminate(), Some(0));
+            place.daemon.again();
+        }
+        let turn = place.turn(&id, "dye it").completed();
+        assert_eq!(turn.tools(), ["Edit"], "{runtime}");
+        let result = turn.only("tool_result");
+        assert_eq!(result["is_error"], true);
+        assert!(result["output"].as_str().unwrap().contains("verification failed"), "{runtime}: {result}");
+        let turn = place.turn(&id, "and now").completed();
+        assert_eq!(turn.tools(), [""; 0], "{runtime}: it is told once");
+        place.end();
+    }
+}
+
 #[test]
 fn a_patch_is_refused() {
     let (place, id) = asking(DYE);
@@ -263,7 +287,7 @@ fn the_hosts_own_tool_asks_in_every_mode() {
     assert_eq!(ask["request"]["questions"][0]["prompt"], "How wide?");
     place.answer(&id, &ask, &json!([["wide"]]));
     let turn = place.until_idle(&id).completed();
-    assert!(turn.text().contains("How wide?") && turn.text().contains("wide"), "{}", turn.text());
+    assert!(turn.text().contains("I heard: wide"), "{}", turn.text());
     assert!(turn.only("tool_result")["is_error"] != true);
     place.say(&id, "weave");
     let ask = place.ask(&id);

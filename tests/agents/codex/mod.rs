@@ -2,6 +2,7 @@
 
 mod asks;
 mod failures;
+mod gate;
 mod history;
 mod oldest;
 mod policy;

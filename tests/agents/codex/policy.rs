@@ -147,7 +147,8 @@ fn a_session_that_begins_with_rules_is_held_to_them_and_so_is_one_that_goes_on()
     let params = json!({ "mode": "plan", "approval_policy": "never", "approvals_reviewer": "auto_review" });
     let id = place.session("codex", params);
     assert_eq!(decision(&place.turn(&id, "run it").completed()).0, "deny");
-    let turn = place.turn(&id, "open a terminal").completed();
+    let bold = place.session("codex", json!({ "mode": "bypass" }));
+    let turn = place.turn(&bold, "open a terminal").completed();
     assert!(turn.text().contains("TTY execution is disabled"), "what is typed there cannot be judged: {}", turn.text());
     place.daemon.kill();
     eventually("the agent is gone", || place.agents().is_empty().then_some(()));

@@ -118,8 +118,12 @@ fn profile_prompt_folders_and_network_reach_the_agent() {
     let params = json!({ "sandbox": "workspace-write", "network_access": true, "add_dirs": [other] });
     let id = place.session("codex", params);
     assert_eq!(place.turn(&id, "hello").completed().text(), "Connected.");
-    let id = place.session("codex", json!({ "custom_system_prompt": "You are a loom." }));
-    assert_eq!(place.turn(&id, "hello").completed().text(), "I am.");
+    for runtime in ["codex", "codex-exec"] {
+        let id = place.session(runtime, json!({ "custom_system_prompt": "You are a loom." }));
+        for _ in 0..2 {
+            assert_eq!(place.turn(&id, "hello").completed().text(), "I am.", "{runtime}");
+        }
+    }
     std::fs::write(place.home.path().join(".codex/fast.config.toml"), "model = \"gpt-5.4\"\n").unwrap();
     for runtime in ["codex", "codex-exec"] {
         let id = place.session(runtime, json!({ "profile": "fast" }));
@@ -129,6 +133,37 @@ fn profile_prompt_folders_and_network_reach_the_agent() {
         place.turn(&id, "hello").failed("agent_config_invalid");
     }
     place.end();
+}
+
+/// What the daemon writes for one process goes.
+fn until_nothing_private_is_left(place: &Place) {
+    let left = || {
+        let files = std::fs::read_dir(place.home.path().join(".codex")).unwrap();
+        files.filter_map(Result::ok).any(|file| file.file_name().to_string_lossy().starts_with("turnloom-"))
+    };
+    eventually("nothing is left of what it was told", || (!left()).then_some(()));
+}
+
+#[test]
+fn an_answer_has_the_shape_that_was_wanted() {
+    for runtime in ["codex", "codex-exec"] {
+        let mut place = Place::codex("[[reply]]\nalways = true\nstep = [{ text = '{ \"threads\": 3 }' }]");
+        let schema = json!({
+            "type": "object",
+            "properties": { "threads": { "type": "integer" } },
+            "required": ["threads"],
+            "additionalProperties": false,
+        });
+        let id = place.session(runtime, json!({ "output_schema": &schema }));
+        for _ in 0..2 {
+            let turn = place.turn(&id, "count").completed();
+            assert_eq!(turn.only("result")["structured_output"], json!({ "threads": 3 }), "{runtime}");
+            let asked = place.model.server().requests().last().unwrap().schema.clone().expect("a schema");
+            assert_eq!(serde_json::from_str::<Value>(&asked).unwrap(), schema, "{runtime}");
+        }
+        until_nothing_private_is_left(&place);
+        place.end();
+    }
 }
 
 #[test]
@@ -143,6 +178,7 @@ fn secrets_are_not_on_any_command_line() {
         params["mcp_servers"] = json!({ "loom": { "command": "/bin/cat", "env": { "LOOM_KEY": "sesame-7f3a" } } });
         params["env"] = json!({ "OTHER_KEY": "sesame-7f3b" });
         params["system_prompt"] = "sesame-7f3c".into();
+        params["custom_system_prompt"] = "sesame-7f3d".into();
         let id = place.session(runtime, params);
         place.say(&id, "wait");
         place.model.until_waiting("looked");
@@ -153,13 +189,7 @@ fn secrets_are_not_on_any_command_line() {
             let line = String::from_utf8_lossy(&line);
             assert!(!line.contains("sesame"), "{runtime}: {line}");
         }
-        let ours = |name: &str| name.starts_with("turnloom-");
-        let left = || {
-            std::fs::read_dir(place.home.path().join(".codex"))
-                .unwrap()
-                .any(|file| ours(file.unwrap().file_name().to_str().unwrap()))
-        };
-        eventually("nothing is left of what it was told", || (!left()).then_some(()));
+        until_nothing_private_is_left(&place);
         place.model.release("looked");
         place.until_idle(&id).completed();
         place.end();
@@ -289,6 +319,7 @@ fn what_cannot_be_is_refused_and_not_ignored() {
         assert_eq!((takes("add_dirs"), takes("network_access")), (json!("texts"), json!("flag")), "{runtime}");
     }
     refused("codex", json!({ "approvals_reviewer": "nobody" }), "auto_review");
-    refused("codex-exec", json!({ "output_schema": {} }), "unknown field");
+    refused("codex-exec", json!({ "output_schema": "it" }), "an object");
+    refused("codex-exec", json!({ "model_provider": "mine" }), "unknown field");
     place.end();
 }

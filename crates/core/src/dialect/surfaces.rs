@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::component::{Component, Shown};
 use crate::event::{Envelope, Event};
 use crate::id::Seq;
 use crate::shared;
@@ -16,11 +17,19 @@ pub(super) struct Surfaces {
     state: Value,
     /// The last patch fitted.
     patched: bool,
-    components: HashMap<String, Map<String, Value>>,
+    components: Shown,
     artifacts: HashMap<String, Map<String, Value>>,
     background: HashMap<String, Map<String, Value>>,
     steers: HashMap<String, Value>,
     compaction: Option<Seq>,
+}
+
+/// What a fact changed.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    pub(super) surface: Option<Surface>,
+    /// The components that are different now: a fact may change several.
+    pub(super) components: Vec<Surface>,
 }
 
 /// One of them after a change.
@@ -43,7 +52,23 @@ impl Surfaces {
     }
 
     /// Takes a fact, and says what it changed. The shared state is not among it: every dialect has a way of its own for that.
-    pub(super) fn step(&mut self, envelope: &Envelope) -> Option<Surface> {
+    pub(super) fn step(&mut self, envelope: &Envelope) -> Changed {
+        let touched = self.components.touched_by(&envelope.event).into_iter();
+        let before: HashMap<String, Option<Component>> =
+            touched.map(|id| (id.to_owned(), self.components.get(id, &self.state))).collect();
+        let surface = self.take(envelope);
+        let ids = self.components.step(envelope);
+        // What was made in turns that are taken back goes with them.
+        let ids = if matches!(envelope.event, Event::Rollback(_)) { Vec::new() } else { ids };
+        let components = ids.into_iter().filter_map(|id| {
+            let now = self.components.get(&id, &self.state);
+            let is_same = before.get(&id).map_or(now.is_none(), |before| *before == now);
+            (!is_same || matches!(envelope.event, Event::ComponentRemove(_))).then(|| component(&id, now))
+        });
+        Changed { surface, components: components.collect() }
+    }
+
+    fn take(&mut self, envelope: &Envelope) -> Option<Surface> {
         let surface = |kind, id: &str, data: Value| Some(Surface { kind, id: super::name(id).to_owned(), data });
         match &envelope.event {
             Event::PlanUpdated(plan) => surface("plan", "plan", json!(plan)),
@@ -59,19 +84,6 @@ impl Surfaces {
                 self.patched = patched.is_ok();
                 self.state = patched.unwrap_or_else(|_| self.state.take());
                 None
-            }
-            Event::ComponentUpdate(update) => {
-                let known = self.components.entry(update.component_id.clone()).or_default();
-                if !update.merge {
-                    known.clear();
-                }
-                known.extend(update.props.as_object().cloned().unwrap_or_default());
-                let data = json!({ "name": update.name, "surface": update.surface, "props": known });
-                surface("component", &update.component_id, data)
-            }
-            Event::ComponentRemove(removed) => {
-                self.components.remove(&removed.component_id);
-                surface("component", &removed.component_id, json!({ "removed": true }))
             }
             Event::ArtifactCreated(created) => {
                 self.artifacts.remove(&created.artifact_id);
@@ -134,6 +146,13 @@ impl Surfaces {
         known.extend(object(data));
         json!(known)
     }
+}
+
+/// A component as it is now; one that is not shown any more is removed.
+fn component(id: &str, now: Option<Component>) -> Surface {
+    let mut data = object(now.map_or_else(|| json!({ "removed": true }), |now| json!(now)));
+    data.remove("component_id");
+    Surface { kind: "component", id: super::name(id).to_owned(), data: Value::Object(data) }
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -248,7 +248,7 @@ impl Task {
         at: Timestamp,
     ) -> Self {
         let (kind, trigger_type) = match origin {
-            Origin::User => ("chat", "chat"),
+            Origin::User | Origin::Component => ("chat", "chat"),
             Origin::Api => ("chat", "api"),
             Origin::Agent | Origin::Import => ("chat", "job"),
             Origin::Delegation => ("chat", "delegation"),

@@ -1,7 +1,11 @@
-//! Plain text: the agent's answer as it is streamed, for a terminal or a pipe. Thoughts, tools and sub-agents are left out.
+//! Plain text: the agent's answer as it is streamed, for a terminal or a pipe. Thoughts, tools and sub-agents are left out; of a
+//! component there is a line that says what it is.
 
 use super::{Dialect, Ending, Frames, Muted as _, Projection};
+use serde_json::Value;
+
 use crate::awaited::Awaited;
+use crate::component::Shown;
 use crate::event::{Envelope, Event, Failure, Outcome};
 use crate::id::{MessageId, Seq, TurnId};
 
@@ -26,6 +30,7 @@ pub struct PlainText {
     failure: Option<Failure>,
     /// The message whose answer is wanted.
     awaited: Option<Awaited>,
+    components: Shown,
     over: bool,
 }
 
@@ -34,6 +39,7 @@ impl Default for PlainText {
         Self {
             scope: Scope::After(Seq::ZERO),
             awaited: None,
+            components: Shown::default(),
             turn: None,
             block: None,
             said: false,
@@ -80,8 +86,24 @@ impl PlainText {
         self.write(text, out);
     }
 
+    /// Says what was shown, once for each component.
+    fn show(&mut self, id: &str, out: &mut Frames) {
+        // What shows a part of the state says so in its own time; nobody reads the state here.
+        let Some(component) = self.components.get(id, &Value::Null) else { return };
+        let title = component.props.get("title").and_then(Value::as_str).unwrap_or_default();
+        let name = &component.name;
+        let line = if title.is_empty() { format!("[{name}]\n") } else { format!("[{name}: {title}]\n") };
+        let said = self.said;
+        self.say(&format!("component {id}"), &line, out);
+        // The answer itself may still come as a whole.
+        self.said = said;
+    }
+
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
         self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
+        let known: Vec<String> = self.components.touched_by(&envelope.event).into_iter().map(str::to_owned).collect();
+        let changed = self.components.step(envelope);
+        let new: Vec<String> = changed.into_iter().filter(|id| !known.contains(id)).collect();
         match &envelope.event {
             Event::UserMessage(message) if matches!(&self.scope, Scope::Answer(wanted) if *wanted == message.message_id) =>
             {
@@ -93,6 +115,9 @@ impl PlainText {
         }
         if self.turn.is_none() || envelope.turn_id != self.turn || envelope.subagent_id.is_some() {
             return;
+        }
+        for id in &new {
+            self.show(id, out);
         }
         match &envelope.event {
             Event::Delta(delta) => self.say(delta.block_id.as_str(), &delta.text, out),
@@ -132,7 +157,8 @@ impl Dialect for PlainText {
     fn start_reader(&mut self, scope: Scope) {
         if let Scope::Answer(message_id) = &scope {
             // Whatever else runs is not wanted.
-            *self = Self { awaited: Some(Awaited::new(message_id.clone())), ..Self::default() };
+            let components = std::mem::take(&mut self.components);
+            *self = Self { awaited: Some(Awaited::new(message_id.clone())), components, ..Self::default() };
         }
         self.scope = scope;
     }

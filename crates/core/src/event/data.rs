@@ -7,8 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
+use super::part::Part;
+use super::source::MessageSource;
+#[allow(clippy::wildcard_imports, reason = "payloads have all of them")]
+use super::words::*;
 use crate::blob::BlobRef;
 use crate::id::{AskId, BackgroundId, BlockId, MessageId, Seq, SessionId, SubagentId, ToolUseId, TurnId};
+use crate::time::Timestamp;
 
 /// Declares payloads: every one is cloned, compared, stored and described in the same way, and leaves out what is absent.
 macro_rules! payloads {
@@ -18,107 +23,6 @@ macro_rules! payloads {
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct $name { $($body)* }
     )*};
-}
-
-/// Declares enums whose values are words on the wire.
-macro_rules! words {
-    ($($(#[$attribute:meta])* $name:ident { $($body:tt)* })*) => {$(
-        $(#[$attribute])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($body)* }
-    )*};
-}
-
-words! {
-    /// What made a turn or a message.
-    Origin { #[default] User, Schedule, Webhook, Delegation, Api, Agent, Import }
-    /// How a turn ended.
-    Outcome { #[default] Completed, Stopped, Interrupted, Failed }
-    /// What a session is doing for the person who waits.
-    Activity { #[default] Accepted, Starting, Thinking, Responding, Tool, Waiting, Retrying, Compacting, Stopping }
-    /// What became of a message meant for the running turn.
-    SteerState { #[default] Accepted, Delivered, Rejected, Returned }
-    /// Why a session ended.
-    EndReason { #[default] Completed, Error, Terminated }
-    /// A person's answer to a permission request.
-    PermissionReply { #[default] Once, Always, Reject }
-    /// What the rules say about a call.
-    PolicyEffect { #[default] Allow, Ask, Deny }
-    /// How far a rule reaches.
-    RuleScope {
-        /// Everywhere and in every mode; no rule can allow it.
-        Absolute,
-        /// In one mode.
-        #[default]
-        Mode,
-        /// For this user, wherever an agent works.
-        User,
-        /// In one working directory.
-        Project,
-        /// In one session.
-        Session,
-    }
-    /// How a sub-agent or a background task ended.
-    WorkStatus { #[default] Completed, Failed, Interrupted }
-    /// What runs in the background.
-    BackgroundKind {
-        #[default]
-        Command,
-        Agent,
-        /// Another tool, whose call goes on.
-        Tool,
-        /// Nothing runs yet: the agent wakes itself at a time it has set.
-        Schedule,
-    }
-    /// Where a component may appear.
-    Surface { #[default] Chat, Sidebar, Panel, Overlay, Canvas }
-    /// How far a step of the plan is.
-    StepStatus { #[default] Pending, Running, Done }
-    /// What happened to a file.
-    FileChange { Added, #[default] Modified, Deleted, Renamed }
-    /// Why history was compacted.
-    CompactionReason { Tokens, Count, Summary, #[default] Manual }
-    /// Who asked for a compaction.
-    CompactionTrigger { #[default] Manual, Auto }
-    /// Where a message in the queue stands.
-    QueueState { #[default] Waiting, Returned }
-    /// What becomes of the queue when a turn is stopped.
-    AfterStop { #[default] Continue, Hold }
-    /// Why a message in the queue waits for somebody to say that it may go on.
-    Hold { #[default] Stopped, Restarted, NotStarted, Archived, Ended }
-    /// Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
-    Unanswered { #[default] Withdrawn, Stopped, Interrupted }
-}
-
-/// One piece of a message.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Part {
-    Text {
-        text: String,
-    },
-    /// An image: its bytes in base64, or a blob that holds them.
-    Image {
-        media_type: String,
-        data: Option<String>,
-        blob: Option<BlobRef>,
-    },
-    /// A file the agent can read by itself.
-    File {
-        path: String,
-    },
-}
-
-impl Part {
-    /// The blob that it names.
-    pub fn blob(&self) -> Option<&BlobRef> {
-        match self {
-            Self::Image { blob, .. } => blob.as_ref(),
-            Self::Text { .. } | Self::File { .. } => None,
-        }
-    }
 }
 
 payloads! {
@@ -143,6 +47,8 @@ payloads! {
         pub commands: Option<Vec<SlashCommand>>,
         /// What the session's model may be changed to.
         pub models: Option<Vec<ModelChoice>>,
+        /// How often an agent that others write has taken the session, with this time; of all others nothing.
+        pub epoch: Option<u64>,
     }
     SlashCommand { pub name: String, pub description: Option<String>, pub hint: Option<String> }
     ModelChoice { pub id: String, pub name: Option<String>, pub description: Option<String> }
@@ -159,8 +65,23 @@ payloads! {
 
     // ---- turn ----
 
-    UserMessage { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin }
-    TurnStarted { pub message_ids: Vec<MessageId>, pub origin: Origin }
+    UserMessage {
+        pub message_id: MessageId,
+        pub content: Vec<Part>,
+        pub origin: Origin,
+        /// Which delivery of which channel it came with.
+        pub source: Option<MessageSource>,
+    }
+    TurnStarted {
+        pub message_ids: Vec<MessageId>,
+        pub origin: Origin,
+        /// The turn that was interrupted for its budget and goes on with this one.
+        pub continues: Option<TurnId>,
+        /// The agent does not hear of it before a person has said that it may go over a budget.
+        pub waits: Option<bool>,
+        /// Whose budget it spends, besides its own.
+        pub budget_group: Option<String>,
+    }
     Status {
         pub state: Activity,
         pub label: Option<String>,
@@ -190,18 +111,45 @@ payloads! {
         pub anchor: Option<String>,
         /// `hold` if the person who stopped the turn also held the queue; absent if the queue continues.
         pub then: Option<AfterStop>,
+        /// Milliseconds that the agent worked, without those in which a person was waited for.
+        pub worked_ms: Option<u64>,
     }
     /// Something went wrong, with what to do about it.
     Failure { pub message: String, pub code: String, pub retryable: bool, pub fix: Option<String> }
-    /// What this turn used.
+    /// What this turn used, all of it so far: a later one takes the place of an earlier one.
     Usage {
+        /// With those that were read from a cache, and written to one.
         pub input_tokens: u64,
         pub output_tokens: u64,
         pub cached_tokens: Option<u64>,
+        pub cache_write_tokens: Option<u64>,
         pub reasoning_tokens: Option<u64>,
         pub cost_usd: Option<f64>,
         pub context_used: Option<u64>,
         pub context_window: Option<u64>,
+        /// The agent does not say what it costs: `cost_usd` is by the prices of the configuration.
+        pub estimated: Option<bool>,
+        /// Milliseconds that the agent worked in this turn so far, without those in which a person was waited for.
+        pub worked_ms: Option<u64>,
+    }
+    /// A limit is near or reached, or somebody has said how it goes on. Amounts are in tokens, dollars, turns, minutes, calls.
+    Budget {
+        pub state: BudgetState,
+        pub scope: BudgetScope,
+        /// The name of the group, or the day.
+        pub id: Option<String>,
+        pub measure: BudgetMeasure,
+        pub limit: f64,
+        pub spent: f64,
+        /// What is held.
+        pub how: Option<BudgetHold>,
+        /// The permission that is asked for, or was.
+        pub ask_id: Option<AskId>,
+        /// By how much the limit would be raised, or was.
+        pub added: Option<f64>,
+        pub by: Option<String>,
+        /// One line for people.
+        pub reason: Option<String>,
     }
 
     // ---- text ----
@@ -243,8 +191,31 @@ payloads! {
         pub client_tool: Option<bool>,
         /// The whole input, when what is in `input` had to be cut.
         pub blob: Option<BlobRef>,
+        /// The component that shows this call, as the rules said when it began.
+        pub component: Option<Box<ToolComponent>>,
+        /// The view that the tool's server has for it.
+        pub ui: Option<Box<ToolUi>>,
     }
-    ToolProgress { pub tool_use_id: ToolUseId, pub text: Option<String>, pub fraction: Option<f64> }
+    /// The component that shows a call.
+    ToolComponent {
+        pub component_id: String,
+        pub name: String,
+        pub surface: Surface,
+        pub result: ToolMapping,
+        /// The key for a result that is no object.
+        pub into: Option<String>,
+        /// What it shows of the input, when what is in `input` had to be cut.
+        pub props: Option<Map<String, Value>>,
+    }
+    /// A view that an MCP server has for one of its tools.
+    ToolUi { pub server: String, pub tool: String, pub resource_uri: String }
+    ToolProgress {
+        pub tool_use_id: ToolUseId,
+        pub text: Option<String>,
+        pub fraction: Option<f64>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
     ToolResult {
         pub tool_use_id: ToolUseId,
         pub output: String,
@@ -261,6 +232,12 @@ payloads! {
         pub blob: Option<BlobRef>,
         /// The pictures that the tool brought, in their order; `output` has `[image]` where each stood.
         pub images: Option<Vec<Image>>,
+        /// The result as data (`structuredContent` of MCP).
+        pub structured: Option<Value>,
+        /// What goes with the result and is not for the model (`_meta` of MCP).
+        pub meta: Option<Value>,
+        /// What the result brings to the component that covers the call, when what is in `output` had to be cut.
+        pub props: Option<Map<String, Value>>,
     }
     /// A picture that a tool brought. An agent says its bytes in base64; in the log they are a blob, decoded, whatever their size.
     Image { pub media_type: String, pub data: Option<String>, pub blob: Option<BlobRef> }
@@ -322,9 +299,17 @@ payloads! {
         pub tool_use_id: Option<ToolUseId>,
         pub title: Option<String>,
         pub options: Vec<PermissionOption>,
+        /// The call can be allowed or not, but not with another input.
+        pub fixed_input: Option<bool>,
         /// Which rule wants a person to decide, and what the call would do.
         pub judged: Option<Box<Judged>>,
+        /// The rule does not wait for ever.
+        pub expiry: Option<AskExpiry>,
+        /// What the agent calls it.
+        pub key: Option<String>,
     }
+    /// When an ask ends by itself, and whether the call runs then.
+    AskExpiry { pub at: Timestamp, pub allowed: bool }
     /// One answer that may be given.
     PermissionOption {
         pub reply: PermissionReply,
@@ -345,8 +330,19 @@ payloads! {
         pub updated_input: Option<Value>,
         /// Nobody said no: it ended without an answer.
         pub unanswered: Option<Unanswered>,
+        /// It was settled by the answer to another ask: an equal one, or one whose rule allows this too.
+        pub along_with: Option<AskId>,
     }
-    QuestionRequest { pub ask_id: AskId, pub questions: Vec<Question>, pub tool_use_id: Option<ToolUseId>, pub title: Option<String> }
+    QuestionRequest {
+        pub ask_id: AskId,
+        pub questions: Vec<Question>,
+        pub tool_use_id: Option<ToolUseId>,
+        pub title: Option<String>,
+        /// What the agent calls it.
+        pub key: Option<String>,
+        /// The call whose row it stands for.
+        pub covers: Option<ToolUseId>,
+    }
     Question {
         pub prompt: String,
         pub header: Option<String>,
@@ -375,6 +371,17 @@ payloads! {
         pub surface: Surface,
         /// The call that waits, when a client has to run a tool.
         pub tool_use_id: Option<ToolUseId>,
+        /// The component that waits, when it is shown already.
+        pub component_id: Option<String>,
+        /// Which of its actions end the wait; all, if absent.
+        pub actions: Option<Vec<String>>,
+        pub title: Option<String>,
+        /// What a value must fit; without it, what the component says that it answers.
+        pub value_schema: Option<Value>,
+        /// What the agent calls it.
+        pub key: Option<String>,
+        /// The call whose row it stands for, when an agent waits in one.
+        pub covers: Option<ToolUseId>,
     }
     InterruptResolved {
         pub interrupt_id: AskId,
@@ -411,6 +418,8 @@ payloads! {
         pub output: Option<String>,
         pub exit_code: Option<i32>,
         pub blob: Option<BlobRef>,
+        /// The pictures that it brought, as in `tool_result`.
+        pub images: Option<Vec<Image>>,
         /// Why it ended, when it did not end by itself.
         pub reason: Option<String>,
     }
@@ -424,12 +433,74 @@ payloads! {
         pub props: Value,
         /// `props` is merged into what is there, instead of replacing it.
         pub merge: bool,
+        /// How; without it, `shallow` if `merge`, else `replace`.
+        pub mode: Option<MergeMode>,
+        /// RFC 6902 JSON Patch of the props, with the mode `patch`.
+        pub patch: Option<Value>,
+        pub status: Option<ComponentStatus>,
+        /// What went wrong, for people.
+        pub error: Option<String>,
+        /// The call that it belongs to.
+        pub tool_use_id: Option<ToolUseId>,
+        /// What it shows of the shared state.
+        pub bind: Option<Box<Bind>>,
+        /// The page that draws it.
+        pub view: Option<Box<ComponentView>>,
+        pub by: Option<String>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
     }
-    ComponentRemove { pub component_id: String }
-    ComponentCallback { pub component_id: String, pub action: String, pub payload: Value, pub by: String }
+    /// Where in the shared state a component finds what it shows.
+    Bind {
+        /// JSON Pointer.
+        pub pointer: String,
+        /// The key for a value that is no object; without it `items` for lists, else `value`.
+        #[serde(rename = "as")]
+        pub as_key: Option<String>,
+        /// People's edits change the state.
+        pub edits: Option<bool>,
+    }
+    /// A page that draws a component, as an MCP server gave it.
+    ComponentView {
+        pub blob: Option<BlobRef>,
+        pub csp: Option<Value>,
+        pub permissions: Option<Value>,
+        pub prefers_border: Option<bool>,
+        pub server: Option<String>,
+        pub resource_uri: Option<String>,
+    }
+    ComponentRemove {
+        pub component_id: String,
+        pub by: Option<String>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
+    ComponentCallback {
+        pub component_id: String,
+        pub action: String,
+        pub payload: Value,
+        pub by: String,
+        /// What the component was called then.
+        pub name: Option<String>,
+        /// The caller's; the same one again is taken once.
+        pub callback_id: Option<String>,
+        /// No agent was there; the next one hears of it.
+        pub waits: Option<bool>,
+        /// The ask that it answered. The agent hears of it as the answer.
+        pub settles: Option<AskId>,
+        /// The agent hears of it by a message: at once, or (`false`) with the next one.
+        pub wakes: Option<bool>,
+    }
     StateSnapshot { pub state: Value }
     /// RFC 6902 JSON Patch.
-    StateDelta { pub patch: Value, pub by: String }
+    StateDelta {
+        pub patch: Value,
+        pub by: String,
+        /// The agent hears of it by a message: at once, or (`false`) with the next one.
+        pub wakes: Option<bool>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
 
     // ---- work products ----
 
@@ -444,11 +515,38 @@ payloads! {
         pub path: Option<String>,
         pub content: Option<String>,
         pub blob: Option<BlobRef>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
     }
-    ArtifactUpdated { pub artifact_id: String, pub title: Option<String>, pub content: Option<String>, pub blob: Option<BlobRef> }
-    ArtifactVersion { pub artifact_id: String, pub version: u64, pub label: Option<String> }
-    ArtifactRemoved { pub artifact_id: String }
-    EvidenceChanged { pub evidence_id: String, pub kind: String, pub title: String, pub status: String, pub detail: Option<Value> }
+    ArtifactUpdated {
+        pub artifact_id: String,
+        pub title: Option<String>,
+        pub content: Option<String>,
+        pub blob: Option<BlobRef>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
+    ArtifactVersion {
+        pub artifact_id: String,
+        pub version: u64,
+        pub label: Option<String>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
+    ArtifactRemoved {
+        pub artifact_id: String,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
+    EvidenceChanged {
+        pub evidence_id: String,
+        pub kind: String,
+        pub title: String,
+        pub status: String,
+        pub detail: Option<Value>,
+        /// What whoever added this from outside calls what it added.
+        pub emit_id: Option<String>,
+    }
 
     // ---- history and queue ----
 
@@ -484,7 +582,7 @@ payloads! {
         /// It does not go on by itself, and this is why.
         pub held: Option<Hold>,
     }
-    QueueAdded { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin, pub position: u64 }
+    QueueAdded { pub message_id: MessageId, pub content: Vec<Part>, pub origin: Origin, pub source: Option<MessageSource>, pub position: u64 }
 
     // ---- escape ----
 
@@ -498,16 +596,3 @@ payloads! {
         pub sha256: Option<String>,
     }
 }
-
-macro_rules! empty_ids {
-    ($($id:ident)*) => {$(
-        /// Only so that payloads can be written with `..Default::default()`; never stored.
-        impl Default for $id {
-            fn default() -> Self {
-                $id::trusted("")
-            }
-        }
-    )*};
-}
-
-empty_ids! { SessionId TurnId MessageId AskId BlockId ToolUseId SubagentId BackgroundId }

@@ -1,24 +1,31 @@
 //! One fact: what is written to a session's log, once, and never changed.
 //!
-//! `data` holds the payload of every type, `table` what is true of each type. Here is the envelope around them and its JSON, which is both what is
+//! `data` holds the payload of every type, `words` the words in them, `table` what is true of each type. Here is the envelope around them and its JSON, which is both what is
 //! stored and what is sent.
 //! Nothing here knows what a fact means for a turn or for a view.
 
 mod data;
+mod empty_ids;
 mod encoding;
+mod part;
 mod samples;
+mod source;
 mod table;
 #[cfg(test)]
 mod tests;
 mod unanswered;
+mod words;
 
 use serde_json::value::RawValue;
 
 pub use self::data::*;
 pub use self::encoding::{Record, UNREADABLE, readdress, schema};
+pub use self::part::Part;
 pub use self::samples::{samples, samples_page};
+pub use self::source::MessageSource;
 pub use self::table::{Durability, Event, EventAuthor, Large, Placement};
-pub use self::unanswered::DAEMON;
+pub use self::unanswered::{AGENT, DAEMON};
+pub use self::words::*;
 use crate::id::{Seq, SessionId, SubagentId, TurnId};
 use crate::time::Timestamp;
 

@@ -32,16 +32,22 @@ fn data(kind: &str) -> Option<Value> {
         "usage" => json!({
             "input_tokens": 1200, "output_tokens": 80, "cached_tokens": 1000, "cost_usd": 0.004, "context_used": 1280, "context_window": 200_000,
         }),
+        "budget" => json!({
+            "state": "paused", "scope": "session", "measure": "usd", "limit": 4.0, "spent": 4.12, "how": "call", "ask_id": "ask-1", "added": 2.12,
+            "reason": "$4.12 of $4.00 in this session",
+        }),
         "delta" => json!({ "block_id": "b-1", "text": "I will look " }),
         "thinking" => json!({ "block_id": "b-0", "text": "Where is it built?", "done": true }),
         "retracted" => json!({ "block_id": "b-1", "reason": "the connection broke" }),
-        "tool_start" => {
-            json!({ "tool_use_id": "t-1", "tool": "Bash", "input": { "command": "rm -rf build" }, "command": "rm -rf build" })
-        }
+        "tool_start" => json!({
+            "tool_use_id": "t-1", "tool": "get_weather", "input": { "city": "Ghent" },
+            "component": { "component_id": "get_weather-t-1", "name": "weather", "surface": "chat", "result": "merge" },
+        }),
         "tool_progress" => json!({ "tool_use_id": "t-1", "text": "3 of 12\n", "fraction": 0.25 }),
-        "tool_result" => {
-            json!({ "tool_use_id": "t-1", "output": "line 1\n…\nline 9000", "is_error": false, "exit_code": 0, "blob": blob })
-        }
+        "tool_result" => json!({
+            "tool_use_id": "t-1", "output": "line 1\n…\nline 9000", "is_error": false, "exit_code": 0, "blob": blob,
+            "structured": { "temperature": 11, "condition": "rain" },
+        }),
         "permission_request" => json!({
             "ask_id": "ask-1", "tool_name": "Bash", "tool_input": { "command": "rm -rf build" }, "tool_use_id": "t-1", "title": "Run rm -rf build",
             "options": [
@@ -76,10 +82,13 @@ fn data(kind: &str) -> Option<Value> {
             },
         }),
         "question_resolved" => json!({ "ask_id": "ask-2", "answers": [["Silk"]], "by": "workbench" }),
-        "interrupt" => {
-            json!({ "interrupt_id": "ask-3", "component_name": "DatePicker", "props": { "label": "When?" }, "surface": "chat" })
+        "interrupt" => json!({
+            "interrupt_id": "ask-3", "component_name": "approval", "props": { "action": "Publish the report" }, "surface": "overlay",
+            "title": "Publish the report?", "key": "publish",
+        }),
+        "interrupt_resolved" => {
+            json!({ "interrupt_id": "ask-3", "value": { "choice": "approve", "approved": true }, "by": "workbench" })
         }
-        "interrupt_resolved" => json!({ "interrupt_id": "ask-3", "value": "2026-12-24", "by": "workbench" }),
         "subagent_started" => json!({ "subagent_id": "sub-1", "name": "reviewer", "parent_tool_use_id": "t-2" }),
         "subagent_updated" => json!({ "subagent_id": "sub-1", "background": true }),
         "subagent_ended" => {
@@ -98,13 +107,15 @@ fn data(kind: &str) -> Option<Value> {
 /// The same for what is drawn, made and kept.
 fn product(kind: &str) -> Option<Value> {
     Some(match kind {
-        "component_update" => {
-            json!({ "component_id": "chart", "name": "BarChart", "surface": "panel", "props": { "values": [3, 5, 8] }, "merge": false })
-        }
-        "component_remove" => json!({ "component_id": "chart" }),
-        "component_callback" => {
-            json!({ "component_id": "chart", "action": "press", "payload": { "bar": 2 }, "by": "workbench" })
-        }
+        "component_update" => json!({
+            "component_id": "plan", "name": "plan_editor", "surface": "sidebar", "props": { "steps": ["Publish"] },
+            "merge": true, "mode": "append", "status": "ready", "bind": { "pointer": "/plan", "as": "steps", "edits": true },
+        }),
+        "component_remove" => json!({ "component_id": "plan", "by": "agent" }),
+        "component_callback" => json!({
+            "component_id": "plan", "name": "plan_editor", "action": "approve_step", "payload": { "step_index": 0 }, "by": "workbench",
+            "callback_id": "press-1",
+        }),
         "state_snapshot" => json!({ "state": { "rows": 1 } }),
         "state_delta" => json!({ "patch": [{ "op": "replace", "path": "/rows", "value": 2 }], "by": "agent" }),
         "plan_updated" => {

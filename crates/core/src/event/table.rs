@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 #[allow(clippy::wildcard_imports, reason = "every row names a payload")]
 use super::data::*;
+use super::part::Part;
 use super::{Unknown, encoding};
 use crate::blob::BlobRef;
 use crate::id::SubagentId;
@@ -188,6 +189,8 @@ macro_rules! large {
             $visit(Large::Part(part));
         }
     };
+    // A page is in a blob from the beginning.
+    ($data:ident $visit:ident $field:ident View) => {};
     ($data:ident $visit:ident $field:ident Message) => {
         for part in $data.$field.iter_mut().flat_map(|message| &mut message.content) {
             $visit(Large::Part(part));
@@ -208,6 +211,9 @@ macro_rules! blobs {
     };
     ($data:ident $visit:ident $field:ident Parts) => {
         $data.$field.all().iter().filter_map(Part::blob).for_each(&mut *$visit);
+    };
+    ($data:ident $visit:ident $field:ident View) => {
+        $data.$field.iter().filter_map(|view| view.blob.as_ref()).for_each(&mut *$visit);
     };
     ($data:ident $visit:ident $field:ident Message) => {
         let parts = $data.$field.iter().flat_map(|message| &message.content);
@@ -230,25 +236,26 @@ events! {
     Done                "done"                 Session  InTurn              Synced   []                                    []
     Failure             "error"                Agent    InTurn              Grouped  []                                    []
     Usage               "usage"                Agent    InTurn              Grouped  []                                    []
+    Budget              "budget"               Session  Anywhere            Synced   []                                    []
     Delta               "delta"                Agent    InTurn              Grouped  []                                    []
     Thinking            "thinking"             Agent    InTurn              Grouped  []                                    []
     Retracted           "retracted"            Agent    InTurn              Grouped  []                                    []
-    ToolStart           "tool_start"           Agent    InTurn              Grouped  [input as Json]                       [input]
+    ToolStart           "tool_start"           Agent    InTurn              Grouped  [input as Json]                       [input, component]
     ToolProgress        "tool_progress"        Agent    InTurn              Grouped  []                                    []
-    ToolResult          "tool_result"          Agent    InTurn              Grouped  [output as Text, images as Images]    []
+    ToolResult          "tool_result"          Agent    InTurn              Grouped  [output as Text, images as Images]    [structured, meta, props]
     ToolDecided         "tool_decided"         Session  Anywhere            Grouped  []                                    []
     PermissionRequest   "permission_request"   Session  InTurn              Synced   []                                    [tool_input]
     PermissionResolved  "permission_resolved"  Session  InTurn              Synced   []                                    [updated_input]
     QuestionRequest     "question_request"     Session  InTurn              Synced   []                                    []
     QuestionResolved    "question_resolved"    Session  InTurn              Synced   []                                    []
-    Interrupt           "interrupt"            Session  InTurn              Synced   []                                    [props]
+    Interrupt           "interrupt"            Session  InTurn              Synced   []                                    [props, value_schema]
     InterruptResolved   "interrupt_resolved"   Session  InTurn              Synced   []                                    [value]
     SubagentStarted     "subagent_started"     Agent    InTurnOrBackground  Grouped  []                                    []
     SubagentUpdated     "subagent_updated"     Agent    InTurn              Grouped  []                                    []
     SubagentEnded       "subagent_ended"       Agent    InTurn              Grouped  []                                    []
     BackgroundStarted   "background_started"   Agent    Anywhere            Grouped  []                                    []
-    BackgroundEnded     "background_ended"     Agent    Anywhere            Grouped  [output as Text]                      []
-    ComponentUpdate     "component_update"     Agent    Anywhere            Grouped  []                                    [props]
+    BackgroundEnded     "background_ended"     Agent    Anywhere            Grouped  [output as Text, images as Images]    []
+    ComponentUpdate     "component_update"     Agent    Anywhere            Grouped  [view as View]                        [props, patch]
     ComponentRemove     "component_remove"     Agent    Anywhere            Grouped  []                                    []
     ComponentCallback   "component_callback"   Session  Anywhere            Grouped  []                                    [payload]
     StateSnapshot       "state_snapshot"       Agent    Anywhere            Grouped  []                                    [state]
@@ -324,6 +331,12 @@ impl EachValue for Value {
 impl EachValue for Map<String, Value> {
     fn each_value(&mut self, visit: &mut dyn FnMut(&mut Value)) {
         self.values_mut().for_each(visit);
+    }
+}
+
+impl EachValue for Box<ToolComponent> {
+    fn each_value(&mut self, visit: &mut dyn FnMut(&mut Value)) {
+        self.props.each_value(visit);
     }
 }
 

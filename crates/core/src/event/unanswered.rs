@@ -5,6 +5,9 @@ use super::{InterruptResolved, PermissionResolved, QuestionResolved, Unanswered}
 /// How the daemon signs what nobody else did.
 pub const DAEMON: &str = "turnloom";
 
+/// Who did it, when an agent that others write did.
+pub const AGENT: &str = "agent";
+
 impl PermissionResolved {
     /// Why nobody answered, if nobody did.
     pub fn why_unanswered(&self) -> Option<Unanswered> {

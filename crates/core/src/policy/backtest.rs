@@ -18,7 +18,7 @@ use super::rules::Effect;
 use crate::event::{
     Envelope, Event, Origin as TurnOrigin, PermissionReply, PermissionRequest, PermissionResolved, Record,
 };
-use crate::id::{AskId, Seq, SessionId};
+use crate::id::{AskId, Seq, SessionId, ToolUseId};
 use crate::time::Timestamp;
 
 /// Calls that are listed; all are counted.
@@ -92,6 +92,7 @@ pub struct ChangeCount {
 pub struct ChangedCall {
     pub session_id: SessionId,
     pub seq: Seq,
+    pub tool_use_id: ToolUseId,
     pub at: Timestamp,
     pub tool: String,
     /// The command, the path, or the input, cut.
@@ -154,7 +155,7 @@ impl Setting {
 impl From<TurnOrigin> for Origin {
     fn from(origin: TurnOrigin) -> Self {
         match origin {
-            TurnOrigin::User | TurnOrigin::Api | TurnOrigin::Import => Self::User,
+            TurnOrigin::User | TurnOrigin::Component | TurnOrigin::Api | TurnOrigin::Import => Self::User,
             TurnOrigin::Schedule => Self::Scheduled,
             TurnOrigin::Webhook | TurnOrigin::Delegation => Self::Delegated,
             TurnOrigin::Agent => Self::Agent,
@@ -249,6 +250,7 @@ impl BackTest {
             self.report.changed.push(ChangedCall {
                 session_id: envelope.session_id.clone(),
                 seq: envelope.seq,
+                tool_use_id: start.tool_use_id.clone(),
                 at: envelope.ts,
                 tool: start.tool.clone(),
                 what: what(input),
@@ -311,10 +313,13 @@ pub struct Suggestion {
     pub calls: Vec<CoveredCall>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoveredCall {
     pub session_id: SessionId,
+    /// Where it was asked about.
     pub seq: Seq,
+    pub tool_use_id: Option<ToolUseId>,
     pub what: String,
 }
 
@@ -387,7 +392,12 @@ impl Suggester {
         let call = self.setting.call(&self.policy, &request.tool_name, &request.tool_input, caller);
         let decision = decide(&self.policy, &call, &self.world);
         let offered = offers(&self.policy, &call, &self.world, &decision);
-        let covered = CoveredCall { session_id: session.clone(), seq, what: what(&request.tool_input) };
+        let covered = CoveredCall {
+            session_id: session.clone(),
+            seq,
+            tool_use_id: request.tool_use_id.clone(),
+            what: what(&request.tool_input),
+        };
         for offer in offered.into_iter().filter(|offer| offer.scope != Scope::Session) {
             let order = self.candidates.len();
             let candidate = self.candidates.entry(offer.rule).or_insert_with(|| Candidate {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::act::{Act, Command, Kind};
 use super::call::{Call, Mode, World};
+use super::expiry::{self, Expiry};
 use super::layers::{Layer, Policy};
 use super::matching::{Case, Prepared, resolved};
 use super::rules::Effect;
@@ -54,6 +55,9 @@ pub struct Decision {
     pub reason: String,
     /// Only the running of it would tell what it does.
     pub opaque: bool,
+    /// When the ask ends by itself, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Expiry>,
     /// What it consists of.
     pub commands: Vec<Command>,
     /// The command that decided, and which of its acts.
@@ -65,6 +69,8 @@ struct Verdict<'p> {
     up_to_agent: bool,
     rule: RuleName,
     reason: Option<&'p str>,
+    /// Of all that asks about it.
+    expiries: Vec<Option<Expiry>>,
 }
 
 impl Verdict<'_> {
@@ -82,10 +88,12 @@ pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
     let opaque = commands.iter().flat_map(|command| &command.acts).any(Act::is_opaque);
     let rules = prepare(policy, call.mode.name());
     let mut strictest: Option<(Verdict<'_>, usize, usize)> = None;
+    let mut expiries = Vec::new();
     for (at, command) in commands.iter().enumerate() {
         for (index, act) in command.acts.iter().enumerate() {
             let case = Case { call, home: home.as_deref(), workspace: &workspace, command, act };
-            let verdict = judge(policy, &rules, case);
+            let mut verdict = judge(policy, &rules, case);
+            expiries.append(&mut verdict.expiries);
             if strictest.as_ref().is_none_or(|(known, ..)| verdict.strictness() > known.strictness()) {
                 strictest = Some((verdict, at, index));
             }
@@ -95,7 +103,8 @@ pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
         Some((verdict, at, index)) => {
             let reason = reason(&verdict, call, commands.get(at), index);
             let Verdict { effect, up_to_agent, rule, .. } = verdict;
-            Decision { effect, up_to_agent, rule, reason, opaque, commands, decided_by: (at, index) }
+            let expiry = expiry::combined(&expiries, opaque).filter(|_| effect == Effect::Ask && !up_to_agent);
+            Decision { effect, up_to_agent, rule, reason, opaque, expiry, commands, decided_by: (at, index) }
         }
         // An empty command.
         None => Decision {
@@ -104,6 +113,7 @@ pub fn decide(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Decision {
             rule: RuleName::of_mode("nothing", call.mode.name()),
             reason: "it does nothing".to_owned(),
             opaque,
+            expiry: None,
             commands,
             decided_by: (0, 0),
         },
@@ -151,15 +161,18 @@ fn judge<'p>(policy: &'p Policy, rules: &[Prepared<'p>], case: Case<'p>) -> Verd
         _ => Some(next),
     });
     if let Some(Prepared { rule, layer, mode, .. }) = strictest {
+        let asks = fitting.iter().filter(counts).filter(|rule| rule.rule.effect == Effect::Ask);
+        let expiries = asks.map(|rule| rule.rule.expiry).filter(|_| rule.effect == Effect::Ask).collect();
         let scope = layer.scope(rule);
         let name = RuleName { id: rule.id.clone(), layer: *layer, mode: mode.map(str::to_owned), scope };
-        return Verdict { effect: rule.effect, up_to_agent: false, rule: name, reason: rule.reason.as_deref() };
+        let (effect, reason) = (rule.effect, rule.reason.as_deref());
+        return Verdict { effect, up_to_agent: false, rule: name, reason, expiries };
     }
     let name = match case.call.mode {
         Mode::Rules(name) => name,
         Mode::Agent(name) => {
             let rule = RuleName::of_mode("agent", name);
-            return Verdict { effect: Effect::Ask, up_to_agent: true, rule, reason: None };
+            return Verdict { effect: Effect::Ask, up_to_agent: true, rule, reason: None, expiries: vec![None] };
         }
     };
     let chain = policy.chain(name);
@@ -167,7 +180,8 @@ fn judge<'p>(policy: &'p Policy, rules: &[Prepared<'p>], case: Case<'p>) -> Verd
     let default =
         chain.iter().find_map(|(name, mode)| mode.default.map(|effect| (*name, effect, mode.reason.as_deref())));
     let (name, effect, reason) = default.unwrap_or((name, Effect::Ask, None));
-    Verdict { effect, up_to_agent: false, rule: RuleName::of_mode("default", name), reason }
+    let expiries = if effect == Effect::Ask { vec![None] } else { Vec::new() };
+    Verdict { effect, up_to_agent: false, rule: RuleName::of_mode("default", name), reason, expiries }
 }
 
 /// A sentence that names the command and what it would do.
@@ -199,7 +213,22 @@ fn cut(text: &str) -> String {
 
 /// What an act does, in words.
 pub(super) fn describe(act: &Act) -> String {
-    let verb = match act.kind {
+    let mut text = verb(act.kind).to_owned();
+    if let Some(place) = &act.place {
+        text = format!("{text} {}{}", place.path, if place.contents { "/*" } else { "" });
+    }
+    if let Some(host) = &act.host {
+        text = format!("{text} ({host})");
+    }
+    if let Some(why) = &act.why {
+        text = format!("{text} ({why})");
+    }
+    text
+}
+
+/// What acts of a sort do, in words.
+pub(super) fn verb(kind: Kind) -> &'static str {
+    match kind {
         Kind::Compute => "touches nothing",
         Kind::Session => "changes the shell",
         Kind::Read => "reads",
@@ -236,16 +265,5 @@ pub(super) fn describe(act: &Act) -> String {
         Kind::Talk => "talks",
         Kind::Mcp => "calls a tool of an MCP server",
         Kind::Tool => "is a tool that is not known",
-    };
-    let mut text = verb.to_owned();
-    if let Some(place) = &act.place {
-        text = format!("{text} {}{}", place.path, if place.contents { "/*" } else { "" });
     }
-    if let Some(host) = &act.host {
-        text = format!("{text} ({host})");
-    }
-    if let Some(why) = &act.why {
-        text = format!("{text} ({why})");
-    }
-    text
 }

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::act::{Act, Command, Location};
 use super::call::{Call, World};
 use super::decide::{Decision, Scope, decide, describe};
+use super::expiry::Expiry;
 use super::layers::Policy;
 use super::offers::{Offer, offers};
 use super::rules::Effect;
@@ -24,6 +25,8 @@ pub struct Judgement {
     /// Nothing where no rule is about the call and the mode is the agent's own.
     pub effect: Option<Effect>,
     pub judged: Judged,
+    /// When the ask ends by itself, if it is one.
+    pub expiry: Option<Expiry>,
     /// The rules that *always* could store. Each of them would allow an equal call.
     pub offers: Vec<Offer>,
 }
@@ -44,7 +47,7 @@ pub fn judge(policy: &Policy, call: &Call<'_>, world: &dyn World) -> Judgement {
         input_sha256: digest(call.input),
         parts: parts(&decision),
     };
-    Judgement { effect, judged, offers }
+    Judgement { effect, judged, expiry: decision.expiry, offers }
 }
 
 /// Names an input, so that two calls can be compared and one cannot be taken for another.
@@ -65,7 +68,7 @@ impl Judgement {
             input_sha256: digest(input),
             parts: Vec::new(),
         };
-        Self { effect: Some(Effect::Deny), judged, offers: Vec::new() }
+        Self { effect: Some(Effect::Deny), judged, expiry: None, offers: Vec::new() }
     }
 }
 

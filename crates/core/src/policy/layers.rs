@@ -72,6 +72,11 @@ pub fn mode_instructions(mode: &str) -> String {
     )
 }
 
+/// What an agent is told when the mode of its session changes.
+pub fn mode_note(mode: &str, is_ruled: bool) -> String {
+    if is_ruled { mode_instructions(mode) } else { format!("The session is in `{mode}` mode now.") }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self::shipped()
@@ -155,6 +160,7 @@ impl Policy {
             about: super::rules::About::default(),
             except: Vec::new(),
             beats: Vec::new(),
+            expiry: None,
             line: 0,
         });
         self
@@ -249,7 +255,8 @@ fn tightening(file: &str, text: &str, who: &str) -> Result<Vec<Rule>, Error> {
         return Err(wrong(1, format!("{who} cannot say whom the user trusts")));
     }
     for rule in &read.rules {
-        if rule.effect == Effect::Allow || !rule.beats.is_empty() {
+        let loosens = rule.effect == Effect::Allow || rule.expiry.is_some_and(|expiry| expiry.allows);
+        if loosens || !rule.beats.is_empty() {
             return Err(wrong(
                 rule.line,
                 format!("{who} may only tighten: use `deny` or `ask`, and put what you allow into your own rules"),

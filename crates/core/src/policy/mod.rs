@@ -8,6 +8,7 @@ mod act;
 mod backtest;
 mod call;
 mod decide;
+mod expiry;
 mod glob;
 mod judgement;
 mod layers;
@@ -19,6 +20,7 @@ mod reading;
 mod rules;
 mod shell;
 mod tools;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -29,10 +31,12 @@ pub use self::backtest::{
 };
 pub use self::call::{Call, Caller, Mode, Origin, Plain, World};
 pub use self::decide::{Decision, RuleName, Scope, decide};
+pub use self::expiry::Expiry;
 pub use self::judgement::{Judgement, digest, judge};
-pub use self::layers::{Layer, MODES, Policy, mode_instructions};
+pub use self::layers::{Layer, MODES, Policy, mode_instructions, mode_note};
 pub use self::offers::{Offer, offers};
 pub use self::paths::normal;
-pub use self::reading::reading;
+pub use self::reading::{ReadAction, reading, without_shell};
 pub use self::rules::{Effect, Error, Rule, RulesFile};
 pub use self::tools::acts;
+pub(crate) use self::tools::patched_files;

@@ -71,6 +71,18 @@ pub(crate) enum Special {
     Archive,
 }
 
+/// What a call is about that only looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Shows {
+    /// The content of a file.
+    File,
+    /// The names in a directory.
+    Names,
+    /// The places of a pattern.
+    Places,
+}
+
 /// Options that change what a program does.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +132,10 @@ pub(crate) struct Program {
     /// Its options have one dash and many letters.
     pub(crate) one_dash: bool,
     pub(crate) special: Option<Special>,
+    /// What a person is shown of a call that only looks.
+    pub(crate) shows: Option<Shows>,
+    /// It only passes on what it is given, whatever its words are.
+    pub(crate) filter: bool,
     /// Sub-commands. One that is not here makes it a program that is not known.
     pub(crate) sub: Vec<Program>,
 }
@@ -143,6 +159,8 @@ impl Default for Program {
             changes: Vec::new(),
             one_dash: false,
             special: None,
+            shows: None,
+            filter: false,
             sub: Vec::new(),
         }
     }
@@ -152,6 +170,8 @@ impl Default for Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
     Harmless,
+    /// Options for compilers.
+    Flags,
     /// Its value is run.
     Code,
     Opaque,
@@ -162,6 +182,8 @@ pub(crate) enum Setting {
 struct Variables {
     #[serde(deserialize_with = "words")]
     code: Vec<String>,
+    #[serde(deserialize_with = "words")]
+    flags: Vec<String>,
     #[serde(deserialize_with = "words")]
     opaque: Vec<String>,
 }
@@ -178,6 +200,7 @@ pub(crate) struct Table {
     programs: Vec<Program>,
     by_name: HashMap<String, usize>,
     code: Vec<String>,
+    flags: Vec<String>,
     opaque: Vec<String>,
 }
 
@@ -193,7 +216,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         program.names.iter().map(move |name| (name.clone(), index)).collect::<Vec<_>>()
     };
     let by_name = file.program.iter().enumerate().flat_map(names).collect();
-    Table { by_name, programs: file.program, code: file.variables.code, opaque: file.variables.opaque }
+    let Variables { code, flags, opaque } = file.variables;
+    Table { by_name, programs: file.program, code, flags, opaque }
 });
 
 pub(crate) fn table() -> &'static Table {
@@ -243,6 +267,8 @@ impl Table {
         let is = |list: &[String]| list.iter().any(|known| super::glob::text_matches(known, name));
         if is(&self.code) {
             Setting::Code
+        } else if is(&self.flags) {
+            Setting::Flags
         } else if is(&self.opaque) {
             Setting::Opaque
         } else {

@@ -6,6 +6,7 @@ use toml::Spanned;
 
 use super::act::{Kind, Location};
 use super::call::{Caller, Origin};
+use super::expiry::Expiry;
 use crate::event::{PolicyEffect, RuleScope};
 
 /// What a rule says. The stricter one wins, wherever it stands.
@@ -105,6 +106,8 @@ pub struct Rule {
     pub except: Vec<About>,
     /// Rules that do not count where this one fits.
     pub beats: Vec<String>,
+    /// Of a rule that asks: when the ask ends by itself, and how.
+    pub expiry: Option<Expiry>,
     /// Where it stands in its file.
     pub line: usize,
 }
@@ -112,8 +115,17 @@ pub struct Rule {
 impl Rule {
     /// The rule in TOML, without its id.
     pub fn to_toml(&self) -> String {
-        let Self { effect, reason, about, except, beats, .. } = self;
-        let written = Written { effect: *effect, reason: reason.as_deref(), beats, about, except };
+        let Self { effect, reason, about, except, beats, expiry, .. } = self;
+        let allows = |expiry: Expiry| if expiry.allows { Effect::Allow } else { Effect::Deny };
+        let written = Written {
+            effect: *effect,
+            reason: reason.as_deref(),
+            expires: expiry.map(Expiry::written),
+            default: expiry.map(allows),
+            beats,
+            about,
+            except,
+        };
         // Texts and lists of them always encode.
         toml::to_string(&written).unwrap_or_default().trim_end().to_owned()
     }
@@ -134,6 +146,10 @@ struct Written<'a> {
     effect: Effect,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<Effect>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     beats: &'a [String],
     #[serde(flatten)]
@@ -147,6 +163,8 @@ struct RawRule {
     id: Option<String>,
     effect: Effect,
     reason: Option<String>,
+    expires: Option<String>,
+    default: Option<Effect>,
     #[serde(default)]
     except: Vec<About>,
     #[serde(default, deserialize_with = "many")]
@@ -224,6 +242,8 @@ impl RulesFile {
                     return Err(wrong(at, "a command must name its program".to_owned()));
                 }
             }
+            let expiry =
+                Expiry::read(rule.effect, rule.expires.as_deref(), rule.default).map_err(|what| wrong(at, what))?;
             rules.push(Rule {
                 id,
                 effect: rule.effect,
@@ -231,6 +251,7 @@ impl RulesFile {
                 about,
                 except: rule.except,
                 beats: rule.beats,
+                expiry,
                 line,
             });
         }

@@ -137,6 +137,10 @@ fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 }
 
 /// The files that a patch names.
+pub(crate) fn patched_files(text: &str) -> impl Iterator<Item = &str> {
+    patched(text).into_iter().map(|(_, path)| path)
+}
+
 fn patched(text: &str) -> Vec<(Kind, &str)> {
     const MARKS: &[(&str, Kind)] = &[
         ("*** Add File: ", Kind::Write),

@@ -101,6 +101,8 @@ impl<'a> Player<'a> {
             capabilities: Capabilities { resume: true, steer: true, compact: true, ..recorded.capabilities() },
             limits: Limits::default(),
             ids: IdSource::seeded(0),
+            components: std::sync::Arc::default(),
+            budgets: std::sync::Arc::default(),
         };
         let machine = Machine::new(setup, State::default());
         let mut player = Self { recorded, protocol, beginning, machine, log: Vec::new(), at: BEGINNING, replies: 0 };
@@ -206,7 +208,12 @@ impl<'a> Player<'a> {
                         self.protocol.open(&opening, &mut protocol_output);
                     }
                     Effect::Order(order) => self.protocol.order(&order, &mut protocol_output),
-                    Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                    Effect::Attach
+                    | Effect::Disconnect
+                    | Effect::StoreRule { .. }
+                    | Effect::Terminate
+                    | Effect::Kill
+                    | Effect::Reply { .. } => {}
                 }
                 self.apply_protocol_output(protocol_output, &mut after);
             }

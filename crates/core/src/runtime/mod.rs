@@ -3,21 +3,28 @@
 
 pub mod claude;
 pub mod codex;
+pub mod external;
 pub mod jsonrpc;
 pub mod mock;
+mod output_file;
 mod setting;
-pub mod shell;
 mod text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::external::{Control, Cursor};
+pub use self::output_file::{EntryOutput, OutputEntry, OutputFile, PICTURE_PLACE, add_picture, set_output};
 pub use self::setting::{Setting, Takes, guarded, skips_approvals, texts_of};
 pub use self::text::{StreamedText, TextKind};
-use crate::command::{Answer, Callback, Files};
-use crate::event::{AgentUnparsed, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand};
-use crate::id::{MessageId, SessionId, SubagentId, ToolUseId, TurnId};
+use crate::command::{Answer, Files};
+use crate::event::{
+    AgentUnparsed, ComponentCallback, EndReason, Event, Failure, ModelChoice, Origin, Outcome, Part, SlashCommand,
+    Usage,
+};
+use crate::host_tools::HostTool;
+use crate::id::{AskId, MessageId, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::replay::Recorded;
 pub use crate::summary::AskRequest;
 use crate::time::Timestamp;
@@ -37,7 +44,7 @@ pub struct Capabilities {
     pub permissions: bool,
     /// Makes no call before it has heard what the rules say about it, so the modes with rules hold.
     pub gate: bool,
-    /// Runs a tool with the input that a person made of the one it was asked about.
+    /// Runs a tool with the input that a person made of the one it was asked about, unless the ask says that its input is fixed.
     pub edit_input: bool,
     pub questions: bool,
     pub images: bool,
@@ -99,13 +106,20 @@ pub struct Opening {
     pub anchor: Option<String>,
     /// What the client gave beyond the above, for the runtime that understands it.
     pub params: Value,
+    /// What the agent and its clients share; null if they share nothing yet.
+    pub state: Value,
+    /// How often an agent was opened for this session, with this time.
+    pub epoch: u64,
+    /// The tools that the session serves.
+    pub host_tools: Vec<HostTool>,
 }
 
 /// A message on its way to an agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
     pub message_id: MessageId,
     pub content: Vec<Part>,
+    pub origin: Origin,
 }
 
 /// A call that an agent wants to make.
@@ -146,11 +160,15 @@ pub enum Order {
         turn_id: TurnId,
         message: Prompt,
     },
-    Interrupt,
+    Interrupt {
+        turn_id: Option<TurnId>,
+    },
     /// `key` is what the agent called its ask.
     Answer {
         key: String,
         answer: Answer,
+        /// Which ask it was; nothing, if rules have answered before it was one.
+        about: Option<Box<Answered>>,
     },
     /// `key` is what the agent called its proposal.
     Verdict {
@@ -170,6 +188,14 @@ pub enum Order {
     StopBackground {
         id: String,
     },
+    /// `key` is what the agent called its [call](HostCall).
+    HostResult {
+        key: String,
+        output: String,
+        is_error: bool,
+    },
+    /// The session serves other tools from here on.
+    HostTools(Vec<HostTool>),
     /// Change what `params` said at the opening.
     Configure {
         settings: Map<String, Value>,
@@ -177,13 +203,85 @@ pub enum Order {
     /// A client changed the shared state, or the agent is new and does not know it. Only for those whose capabilities say so.
     State {
         state: Value,
+        /// What was changed, and by whom, unless the agent is new.
+        patch: Option<Value>,
+        by: Option<String>,
     },
     /// Somebody did something in a component. Only for those whose capabilities say so.
-    Callback(Callback),
+    Callback(CallbackOrder),
     /// Forget the last turns of the conversation.
     Rollback(RollbackOrder),
     /// Nothing more will be asked; end.
-    Close,
+    Close {
+        reason: CloseReason,
+    },
+}
+
+/// How an agent hears what people do on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hearing {
+    /// By [`Order::Callback`] and [`Order::State`].
+    #[default]
+    Orders,
+    /// By messages that the session makes of it.
+    Messages,
+}
+
+/// A call of a tool that the session serves.
+#[derive(Debug, Clone, Default)]
+pub struct HostCall {
+    /// What the agent calls it.
+    pub key: String,
+    pub name: String,
+    pub input: Value,
+    pub tool_use_id: Option<ToolUseId>,
+    pub subagent_id: Option<SubagentId>,
+    /// What is in the file that it names. Whoever can read files adds it.
+    pub file: Option<HostFile>,
+}
+
+/// A file that a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostFile {
+    Content(Vec<u8>),
+    /// Why there is none, for the agent.
+    Unreadable(String),
+}
+
+/// Which ask was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    pub ask_id: AskId,
+    pub by: String,
+    /// A call of a tool that a client runs.
+    pub is_tool: bool,
+}
+
+/// What was done in a component.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallbackOrder {
+    pub component_id: String,
+    /// What sort of component it is.
+    pub name: Option<String>,
+    pub action: String,
+    pub payload: Value,
+    pub by: String,
+}
+
+impl CallbackOrder {
+    pub fn of(fact: &ComponentCallback) -> Self {
+        let ComponentCallback { component_id, name, action, payload, by, .. } = fact.clone();
+        Self { component_id, name, action, payload, by }
+    }
+}
+
+/// Why an agent is not needed any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseReason {
+    Idle,
+    Archived,
+    Ended,
+    Shutdown,
 }
 
 /// Which turns to forget.
@@ -230,12 +328,31 @@ pub enum Report {
     /// A turn that nobody sent a message for.
     TurnStarted {
         origin: Origin,
+        /// What the agent calls it, if it names its turns.
+        name: Option<String>,
+    },
+    /// Something about this turn. If that is not the one that is open, it comes too late.
+    OfTurn {
+        turn: String,
+        report: Box<Report>,
+    },
+    /// Nobody is there who could be the agent. Somebody may come.
+    NotConnected,
+    /// The connection to the agent is lost; it may come back.
+    Away,
+    /// It is back on this connection, and has heard so many orders.
+    Back {
+        connection: u64,
+        heard: u64,
     },
     Fact {
         subagent_id: Option<SubagentId>,
         event: Event,
     },
-    /// A fact whose output is cut or missing, and the file in which the agent keeps the whole output. The session reads that file while it exists.
+    /// What the turn has used so far, all of it. A fact where somebody counts it; of the whole turn there is a fact in any case.
+    Used(Box<Usage>),
+    /// A fact of which something is cut or missing, and the file in which the agent keeps that. The session reads the file before it hears the next
+    /// report.
     FactWithOutputFile {
         file: Box<OutputFile>,
         subagent_id: Option<SubagentId>,
@@ -247,6 +364,8 @@ pub enum Report {
         subagent_id: Option<SubagentId>,
         call: ProposedCall,
     },
+    /// A call of a tool that the session serves.
+    HostCall(Box<HostCall>),
     /// `key` is what the agent calls it.
     Ask {
         key: String,
@@ -282,38 +401,6 @@ pub enum Report {
         reason: EndReason,
         message: Option<String>,
     },
-}
-
-/// Where an agent keeps an output.
-#[derive(Debug, Clone)]
-pub enum OutputFile {
-    /// All of a file is the output.
-    Whole {
-        path: String,
-        /// How the file ends besides the output, when it is whole.
-        mark: Option<String>,
-    },
-    Entry(OutputEntry),
-}
-
-/// One line of a file that the agent writes line by line. It may come a moment after the agent spoke of it.
-#[derive(Debug, Clone)]
-pub struct OutputEntry {
-    /// The folder in one of whose folders the file is.
-    pub below: String,
-    pub file: String,
-    /// What the agent calls that which has an output.
-    pub task: String,
-    /// Reads a line; nothing if it is about something else.
-    pub read: fn(entry: &OutputEntry, line: &str) -> Option<EntryOutput>,
-}
-
-/// What an entry says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryOutput {
-    pub text: String,
-    /// The file that has all of it, if the entry has not.
-    pub whole_in: Option<String>,
 }
 
 /// A fact that the agent itself, not one of its sub-agents, brought about.
@@ -369,6 +456,22 @@ pub trait Protocol: Send {
     fn open(&mut self, opening: &Opening, out: &mut Output);
     fn order(&mut self, order: &Order, out: &mut Output);
     fn line(&mut self, line: Line<'_>, out: &mut Output);
+
+    /// An order with its number, for agents that may lose their connection.
+    fn numbered(&mut self, _number: u64, order: &Order, out: &mut Output) {
+        self.order(order, out);
+    }
+
+    /// How far the agent has been heard, if it numbers what it says.
+    fn cursor(&self) -> Option<Cursor> {
+        None
+    }
+
+    /// What the agent said up to this number is durable.
+    fn committed(&mut self, _said: u64, _out: &mut Output) {}
+
+    /// Tells whoever moves the lines something.
+    fn control_hub(&mut self, _control: Control, _out: &mut Output) {}
 }
 
 /// Makes what reads a recording.

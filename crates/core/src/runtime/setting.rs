@@ -21,6 +21,8 @@ pub struct Setting {
 pub enum Takes {
     /// One of the choices.
     Choice,
+    /// One of the choices, or a list of them.
+    Choices,
     /// One of the choices, or an object as the agent describes it.
     ChoiceOrObject,
     /// Any text; the choices are the usual ones.
@@ -46,6 +48,11 @@ impl Setting {
         let chosen = || value.as_str().is_some_and(|word| self.choices.iter().any(|choice| same(choice, word)));
         let (fits, wanted) = match self.takes {
             Takes::Choice => (chosen(), format!("one of {}", self.choices.join(", "))),
+            Takes::Choices => {
+                let words = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                let is_known = |word: &Value| word.as_str().is_some_and(|word| self.choices.contains(&word));
+                (words.iter().all(is_known), format!("one of {}, or a list of them", self.choices.join(", ")))
+            }
             Takes::ChoiceOrObject => {
                 (chosen() || value.is_object(), format!("one of {}, or an object", self.choices.join(", ")))
             }
@@ -118,7 +125,12 @@ mod tests {
 
     #[test]
     fn only_what_fits_is_taken() {
-        let cases: [(Takes, &[Value], &[Value]); 8] = [
+        let cases: [(Takes, &[Value], &[Value]); 9] = [
+            (
+                Takes::Choices,
+                &[json!("never"), json!([]), json!(["never", "read-only"])],
+                &[json!("ever"), json!(["never", "ever"]), json!({}), json!(null), json!(true)],
+            ),
             (Takes::Choice, &[json!("read-only"), json!("readOnly")], &[json!("readonly!"), json!(""), json!({})]),
             (
                 Takes::ChoiceOrObject,

@@ -5,13 +5,14 @@ use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step};
 use super::open::{Scope, unanswered};
 use super::queue::Place;
 use super::state::Queued;
+use crate::budget;
 use crate::command::{Refusal, Reply};
 use crate::event::{
     Activity, AgentUnparsed, Event, EventAuthor, Failure, Hold, Interrupt, Origin, Outcome, PermissionRequest,
     Placement, QuestionRequest, Rollback, SessionEnded, SessionReady, Steer, SteerState, SubagentEnded, ToolStart,
     Unanswered, UserMessage,
 };
-use crate::id::{AskId, MessageId, SubagentId};
+use crate::id::{AskId, MessageId, SubagentId, TurnId};
 use crate::runtime::{AskRequest, Beginning, Order, Ready, Report, StartFailure, Verdict};
 use crate::time::Timestamp;
 
@@ -35,12 +36,37 @@ impl Machine {
                     self.anchor = Some(anchor);
                 }
             }
-            Report::TurnStarted { origin } => self.spontaneous_turn(origin, at, out),
+            Report::TurnStarted { origin, name } => self.spontaneous_turn(origin, name.as_deref(), at, out),
+            Report::OfTurn { turn, report } => {
+                if self.is_open_turn(&turn) {
+                    self.report(*report, at, out);
+                } else {
+                    self.stale += 1;
+                }
+            }
+            Report::NotConnected => {
+                let label = format!("Waiting for {} to connect", self.setup.runtime);
+                self.emit_status_if_changed(at, out, Activity::Starting, Some(label));
+            }
+            Report::Away => self.away(at, out),
+            Report::Back { .. } => self.back(at, out),
             Report::Fact { subagent_id, event } | Report::FactWithOutputFile { subagent_id, event, .. } => {
                 self.fact(subagent_id, event, at, out);
             }
-            // Nobody judged it, so there are no rules here: a recording is played.
-            Report::Propose { key, .. } => out.order(Order::Verdict { key, verdict: Verdict::UpToAgent }),
+            Report::HostCall(call) => self.host_call(*call, at, out),
+            Report::Used(usage) => {
+                if self.agent_in_turn() && self.counts_usage() {
+                    self.fact(None, (*usage).into(), at, out);
+                }
+            }
+            Report::Propose { key, subagent_id, call } => {
+                self.hold_if_reached(at, out);
+                if self.is_paused() && self.stop.is_none() {
+                    return self.hold_call(Report::Propose { key, subagent_id, call }, None, out);
+                }
+                // Nobody judged it, so there are no rules here: a recording is played.
+                out.order(Order::Verdict { key, verdict: Verdict::UpToAgent });
+            }
             Report::Ask { key, subagent_id, request } => {
                 let answered = matches!(&request, AskRequest::Permission(request)
                     if self.asked_after_verdict(&key, subagent_id.as_ref(), request, at, out));
@@ -72,6 +98,7 @@ impl Machine {
             Report::TurnEnded { outcome, reason, failure } => self.turn_ended(outcome, reason, failure, at, out),
             Report::SessionEnded { reason, message } => {
                 if !self.state.ended {
+                    self.queue_untold(at, out);
                     self.emit(at, out, SessionEnded { reason, terminated_by: "agent".to_owned(), message });
                     self.hold(at, out, Hold::Ended);
                     self.proceed(at, out);
@@ -113,6 +140,7 @@ impl Machine {
             version,
             commands,
             models,
+            epoch: self.is_told_by_log().then_some(self.epoch),
             ..SessionReady::default()
         };
         self.emit(at, out, ready);
@@ -133,12 +161,19 @@ impl Machine {
         self.proceed(at, out);
     }
 
-    fn spontaneous_turn(&mut self, origin: Origin, at: Timestamp, out: &mut Output) {
+    fn spontaneous_turn(&mut self, origin: Origin, name: Option<&str>, at: Timestamp, out: &mut Output) {
         if self.state.turn.is_some() || !matches!(self.agent, Agent::Ready { .. }) {
             return;
         }
+        let turn_id = match name {
+            Some(name) => self.turn_called(name),
+            None => TurnId::fresh(&mut self.setup.ids, at),
+        };
+        if self.state.has_had(&turn_id) {
+            return self.refuse_words("turn_started", "a turn of this name has ended", turn_id.as_str(), at, out);
+        }
         self.agent = Agent::Ready { idle_deadline: None };
-        self.begin_turn(at, out, Vec::new(), origin, None);
+        self.begin_turn_called(turn_id, at, out, Vec::new(), origin, None);
         self.emit_status_if_changed(at, out, Activity::Thinking, None);
     }
 
@@ -150,8 +185,26 @@ impl Machine {
         if matches!(&event, Event::SessionUpdated(updated) if updated.title.as_ref() == Some(&self.state.title)) {
             return; // The echo of a name that it was told.
         }
+        if let Event::Usage(usage) = event {
+            event = self.completed_usage(usage, at).into();
+        }
+        let event = match self.prepared(event) {
+            Ok(event) => event,
+            Err(refused) => {
+                let (event, error) = *refused;
+                return self.refuse_fact(subagent_id, &event, &error, at, out);
+            }
+        };
         let law_violation = match &event {
             event if event.author() != EventAuthor::Agent => Some("this is not for an agent to say"),
+            // Nobody sets his own budget.
+            Event::SessionUpdated(updated)
+                if [budget::OWN, budget::GROUP]
+                    .iter()
+                    .any(|name| updated.settings.as_ref().is_some_and(|s| s.contains_key(*name))) =>
+            {
+                Some("this is not for an agent to say")
+            }
             event => self.state.open.law_violation(event, subagent_id.as_ref()),
         };
         let actor = match &event {
@@ -187,14 +240,27 @@ impl Machine {
             self.judgements.forget(&result.tool_use_id);
             self.settle_call(&result.tool_use_id, at, out);
         }
+        let begins_call = matches!(event, Event::ToolStart(_));
+        let used = if let Event::Usage(usage) = &event { Some(usage.clone()) } else { None };
+        let is_counted = matches!(event, Event::Usage(_) | Event::ToolResult(_) | Event::CompactionEnd(_));
         self.emit_as(at, out, subagent_id, turn_id, event);
         if let Some((activity, label)) = activity {
             self.emit_status_if_changed(at, out, activity, label);
         }
+        if let Some(used) = used {
+            self.say_if_unmeasured(&used, at, out);
+        }
+        if is_counted {
+            self.check_budgets(at, out);
+        }
+        // After the call was written down: it has begun, and it ends with the turn.
+        if begins_call {
+            self.interrupt_if_reached(at, out);
+        }
     }
 
     /// Whether the agent works on the turn that is open; before it has heard of it, what it says is about something else.
-    fn agent_in_turn(&self) -> bool {
+    pub(super) fn agent_in_turn(&self) -> bool {
         self.state.turn.is_some() && self.undelivered.is_none()
     }
 
@@ -207,16 +273,20 @@ impl Machine {
         at: Timestamp,
         out: &mut Output,
     ) {
-        let raw = format!("{event:?}");
-        let unparsed = AgentUnparsed {
-            location: format!("{}/{}", self.setup.runtime, event.kind()),
-            error: error.to_owned(),
-            size: Some(raw.len() as u64),
-            raw,
-            sha256: None,
-        };
+        let unparsed = self.unparsed(event.kind(), error, format!("{event:?}"));
         let turn_id = self.state.turn.clone();
         self.emit_as(at, out, subagent_id, turn_id, unparsed.into());
+    }
+
+    /// The same for what is no fact.
+    fn refuse_words(&mut self, kind: &str, error: &str, raw: &str, at: Timestamp, out: &mut Output) {
+        let unparsed = self.unparsed(kind, error, raw.to_owned());
+        self.emit(at, out, unparsed);
+    }
+
+    fn unparsed(&self, kind: &str, error: &str, raw: String) -> AgentUnparsed {
+        let (location, size) = (format!("{}/{kind}", self.setup.runtime), Some(raw.len() as u64));
+        AgentUnparsed { location, error: error.to_owned(), raw, size, sha256: None }
     }
 
     fn subagent_ended(&mut self, ended: SubagentEnded, at: Timestamp, out: &mut Output) {
@@ -244,9 +314,13 @@ impl Machine {
         request: AskRequest,
         at: Timestamp,
         out: &mut Output,
-    ) {
+    ) -> Option<AskId> {
         let in_background = self.state.open.in_background(subagent_id.as_ref());
+        if self.is_told_by_log() && self.ask_by_key(&key).is_some() {
+            return None; // It is asked already.
+        }
         let ask_id = AskId::fresh(&mut self.setup.ids, at);
+        let request = self.with_key(request, &key);
         let (event, label): (Event, &str) = match request {
             AskRequest::Permission(request) => {
                 (PermissionRequest { ask_id: ask_id.clone(), ..request }.into(), "Waiting for your permission")
@@ -255,23 +329,28 @@ impl Machine {
                 (QuestionRequest { ask_id: ask_id.clone(), ..request }.into(), "Waiting for your answer")
             }
             AskRequest::Interrupt(request) => {
+                let request = self.prepared_interrupt(request);
                 let waits =
                     if request.tool_use_id.is_some() { "Waiting for a client" } else { "Waiting for your input" };
                 (Interrupt { interrupt_id: ask_id.clone(), ..request }.into(), waits)
             }
         };
         if !self.agent_in_turn() && !in_background {
-            return self.refuse_fact(subagent_id, &event, "asked outside a turn", at, out);
+            self.refuse_fact(subagent_id, &event, "asked outside a turn", at, out);
+            return None;
         }
+        self.note_expiry(&event);
         let turn_id = self.turn_of(subagent_id.as_ref());
         self.emit_as(at, out, subagent_id, turn_id, event);
-        self.ask_keys.insert(ask_id, key);
+        self.ask_keys.insert(ask_id.clone(), key);
         self.emit_status_if_changed(at, out, Activity::Waiting, Some(label.to_owned()));
+        Some(ask_id)
     }
 
     fn ask_withdrawn(&mut self, key: &str, reason: &str, at: Timestamp, out: &mut Output) {
         let Some(ask_id) = self.ask_by_key(key) else { return };
         self.ask_keys.remove(&ask_id);
+        self.host_waits.forget(&ask_id);
         if let Some(ask) = self.state.open.asks.get(&ask_id) {
             let (owner, event) = (ask.owner.clone(), unanswered(ask, Unanswered::Withdrawn, reason));
             let turn_id = self.turn_of(owner.as_ref());
@@ -295,7 +374,12 @@ impl Machine {
         self.emit(
             at,
             out,
-            UserMessage { message_id: steer.message_id.clone(), content: steer.content, origin: steer.origin },
+            UserMessage {
+                message_id: steer.message_id.clone(),
+                content: steer.content,
+                origin: steer.origin,
+                source: steer.source,
+            },
         );
         self.emit(at, out, Steer { message_id: steer.message_id, state: SteerState::Delivered, ..Steer::default() });
     }
@@ -324,6 +408,7 @@ impl Machine {
         if !self.agent_in_turn() {
             return; // The end of a turn that was already settled.
         }
+        self.ignored_stops = 0;
         match &self.stop {
             // It was quicker than the stop.
             Some(_) if outcome == Outcome::Completed => self.finish_turn(at, out, outcome, reason, failure, None),
@@ -360,8 +445,14 @@ impl Machine {
     pub(super) fn exited(&mut self, exit_code: Option<i32>, description: &str, at: Timestamp, out: &mut Output) {
         let before = std::mem::replace(&mut self.agent, Agent::Absent);
         self.ask_keys.clear();
+        self.host_waits.clear();
         match before {
             Agent::Absent => return,
+            Agent::Starting { deadline, .. } if self.opens_again(deadline, at) => {
+                self.start_agent(at, out);
+                self.keep_start_deadline(deadline);
+                return;
+            }
             Agent::Starting { .. } => {
                 let failure = StartFailure {
                     message: format!("{} ended before it was ready: {description}", self.setup.runtime),
@@ -370,8 +461,8 @@ impl Machine {
                 };
                 self.start_failed(failure, at, out);
             }
-            Agent::Ready { .. } => {
-                if self.state.turn.is_some() {
+            Agent::Ready { .. } | Agent::Away { .. } => {
+                if self.agent_in_turn() {
                     self.lost_in_turn(exit_code, description, at, out);
                 }
                 if let Some((to, _)) = self.pending_operation.take() {
@@ -387,9 +478,8 @@ impl Machine {
             }
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the agent ended");
-        let is_needed =
-            self.undelivered.is_some() || self.pending_operation.is_some() || !self.pending_callbacks.is_empty();
-        if is_needed && !self.shutting_down {
+        let is_needed = self.undelivered.is_some() || self.pending_operation.is_some() || self.callbacks_wait();
+        if is_needed && !self.is_paused() && !self.shutting_down {
             self.start_agent(at, out);
         }
         self.proceed(at, out);

@@ -4,19 +4,23 @@ use serde_json::Value;
 
 use super::machine::{Agent, Machine, Operation, Output, ReplyTo, Work};
 use super::queue::Place;
+use super::screen;
 use super::state::Queued;
+use crate::budget;
 use crate::command::{
     AfterAnswer, Answer, ClientCommand, Command, Files, Message, Outcome as Verdict, Receipt, Refusal, Reply, Update,
     When, check_pictures,
 };
+use crate::component;
 use crate::event::{
     AfterStop, BackgroundKind, Event, Hold, InterruptResolved, ModeChanged, ModelChanged, Origin, Outcome,
     PermissionReply, PermissionRequest, PermissionResolved, Question, QuestionResolved, QueueState, SessionReady,
     SessionUpdated, Steer, SteerState,
 };
+use crate::host_tools::{HOST_TOOLS, STATE_WAKES};
 use crate::id::{AskId, MessageId, TurnId};
 use crate::nesting;
-use crate::runtime::{Order, Prompt};
+use crate::runtime::{Answered, Order, Prompt};
 use crate::summary::{AskKind, AskRequest};
 use crate::time::Timestamp;
 
@@ -32,7 +36,10 @@ impl Machine {
                 self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted { receipt, is_new }))
             }
             Command::Stop { turn_id, then } => Ok(self.stop(turn_id.as_ref(), then, &by, to, at, out)),
-            Command::Answer { ask_id, answer } => self.answer(&ask_id, answer, &by, at, out).map(Some),
+            Command::Answer { ask_id, answer } => self.answer(&ask_id, answer, None, &by, at, out).map(Some),
+            Command::AnswerAlong { ask_id, answer, with } => {
+                self.answer(&ask_id, answer, Some(with), &by, at, out).map(Some)
+            }
             Command::Resume { provider_session_id } => self.resume(provider_session_id, to, at, out),
             Command::Rollback { turns, files } => self.rollback(turns, files, by, to, at, out).map(|()| None),
             Command::Compact => self.compact(at, out).map(Some),
@@ -47,6 +54,7 @@ impl Machine {
             Command::Continue => self.go_on(at, out).map(Some),
             Command::PatchState { patch } => self.patch_state(patch, by, at, out).map(Some),
             Command::CallBack(callback) => self.call_back(callback, by, at, out).map(Some),
+            Command::Emit(emit) => self.emit_from_outside(emit, &by, at, out).map(Some),
             Command::ToolResult { tool_use_id, answer } => {
                 self.tool_result(&tool_use_id, answer, &by, at, out).map(Some)
             }
@@ -64,11 +72,14 @@ impl Machine {
             return Ok(receipt);
         }
         self.require_open()?;
+        if message.id.as_ref().is_some_and(|id| screen::range_of(id).is_some()) {
+            return Err(Refusal::Invalid("message ids like `ui-1-2` are given by the session".to_owned()));
+        }
         check_pictures(&message.content)?;
         let message_id = message.id.unwrap_or_else(|| MessageId::fresh(&mut self.setup.ids, at));
-        let Message { content, origin, .. } = message;
+        let Message { content, origin, source, .. } = message;
         let message =
-            Queued { message_id: message_id.clone(), content, origin, state: QueueState::Waiting, held: None };
+            Queued { message_id: message_id.clone(), content, origin, source, state: QueueState::Waiting, held: None };
         match when {
             // What is held does not hold up what comes after it.
             _ if !self.busy() && self.state.next_queued().is_none() => {
@@ -87,11 +98,15 @@ impl Machine {
         self.receipt(&message_id).ok_or(Refusal::Busy)
     }
 
-    fn steer(&mut self, message: Queued, at: Timestamp, out: &mut Output) -> Result<(), Refusal> {
+    pub(super) fn steer(&mut self, message: Queued, at: Timestamp, out: &mut Output) -> Result<(), Refusal> {
         if !self.setup.capabilities.steer {
             return Err(Refusal::Unsupported {
                 what: "take a message into a running turn; send it with \"when\": \"queue\"",
             });
+        }
+        if let Some(before) = self.untold_before(std::slice::from_ref(&message)) {
+            self.tell_at = None;
+            self.steer(before, at, out)?;
         }
         let steer = Steer {
             message_id: message.message_id.clone(),
@@ -103,7 +118,8 @@ impl Machine {
         self.emit(at, out, steer);
         // Before the turn's own message has gone out, `deliver` will send it.
         if let Some(turn_id) = self.state.turn.clone().filter(|_| self.undelivered.is_none()) {
-            let message = Prompt { message_id: message.message_id, content: message.content };
+            let Queued { message_id, content, origin, .. } = message;
+            let message = Prompt { message_id, content, origin };
             out.order(Order::Steer { turn_id, message });
         }
         Ok(())
@@ -130,6 +146,7 @@ impl Machine {
             }
             return Some(Reply::Stopped { stopped: false, background });
         }
+        self.forget_interrupted();
         self.begin_stop(at, out, Outcome::Stopped, format!("stopped by {by}"), hold, Some(to));
         None
     }
@@ -154,6 +171,24 @@ impl Machine {
         &mut self,
         ask_id: &AskId,
         answer: Answer,
+        along_with: Option<AskId>,
+        by: &str,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Verdict {
+        let ask = self.state.open.asks.get(ask_id).map(|ask| &ask.pending.request);
+        if let (Answer::Interrupt { value }, Some(AskRequest::Interrupt(request))) = (&answer, ask) {
+            self.check_value(request, value)?;
+        }
+        self.settle(ask_id, answer, along_with, by, at, out)
+    }
+
+    /// Takes an answer whose value is right.
+    pub(super) fn settle(
+        &mut self,
+        ask_id: &AskId,
+        answer: Answer,
+        along_with: Option<AskId>,
         by: &str,
         at: Timestamp,
         out: &mut Output,
@@ -178,10 +213,14 @@ impl Machine {
         if let (Answer::Permission { reply, rule, updated_input, .. }, AskRequest::Permission(request)) =
             (&mut answer, &ask.pending.request)
         {
-            let can_edit = self.setup.capabilities.edit_input && !self.is_consent(ask_id);
+            let can_edit =
+                self.setup.capabilities.edit_input && request.fixed_input != Some(true) && !self.is_consent(ask_id);
             if updated_input.is_some() && !can_edit {
                 // It would run what was asked about, and somebody would believe that it ran the other.
                 return Err(Refusal::Unsupported { what: "run a tool with an edited input" });
+            }
+            if let Some(edited) = updated_input {
+                check_edit(&request.tool_input, edited).map_err(Refusal::Invalid)?;
             }
             *rule = chosen_rule(request, *reply, rule.take()).map_err(Refusal::Invalid)?;
         }
@@ -190,6 +229,7 @@ impl Machine {
             AskRequest::Question(_) | AskRequest::Interrupt(_) => None,
         };
         let (tool_name, ask_id) = (ask.tool_name.clone(), ask_id.clone());
+        let is_tool = ask.pending.client_call().is_some();
         let mut and_then = AfterAnswer::GoOn;
         let event: Event = match answer.clone() {
             Answer::Permission { reply, updated_input, message, rule, and_then: then } => {
@@ -205,6 +245,7 @@ impl Machine {
                     rule,
                     updated_input,
                     unanswered: None,
+                    along_with,
                 }
                 .into()
             }
@@ -218,7 +259,13 @@ impl Machine {
         };
         let owner = ask.owner.clone();
         let turn_id = self.turn_of(owner.as_ref());
+        let pause = self.state.ledger.pause().filter(|pause| pause.ask_id == ask_id).cloned();
         let seq = self.emit_as(at, out, owner, turn_id, event);
+        if let Some(pause) = pause {
+            let allowed = !matches!(answer, Answer::Permission { reply: PermissionReply::Reject, .. });
+            self.pause_answered(&pause, allowed, and_then, by, at, out);
+            return Ok(Reply::Resolved { seq });
+        }
         if self.is_consent(&ask_id) {
             let allowed = !matches!(answer, Answer::Permission { reply: PermissionReply::Reject, .. });
             self.consent_answered(allowed, by, at, out);
@@ -226,9 +273,17 @@ impl Machine {
         }
         if let Some(request) = request {
             Self::store_chosen_rule(&request, &mut answer, by, at, out);
+            // Should the agent ask about the same call again, it is another question.
+            request.tool_use_id.iter().for_each(|call| self.judgements.forget(call));
         }
+        self.hold_if_reached(at, out);
         if let Some(key) = self.ask_keys.remove(&ask_id) {
-            out.order(Order::Answer { key, answer });
+            if self.host_answered(&ask_id, &answer, by, out) {
+                self.update_status_after_ask(at, out);
+                return Ok(Reply::Resolved { seq });
+            }
+            let about = Answered { ask_id, by: by.to_owned(), is_tool };
+            out.order(Order::Answer { key, answer, about: Some(Box::new(about)) });
         }
         self.update_status_after_ask(at, out);
         if let (AfterAnswer::Stop(then), true) = (and_then, self.state.turn.is_some()) {
@@ -265,6 +320,7 @@ impl Machine {
             // It never left, unless another conversation is wanted.
             Agent::Ready { .. } if other.is_none() && !self.state.ended => return Ok(Some(Reply::Done)),
             Agent::Starting { .. } => return Err(Refusal::Busy),
+            Agent::Away { .. } => return Err(self.is_away()),
             Agent::Ready { .. } | Agent::Closing { .. } | Agent::Absent => {}
         }
         if self.state.ended {
@@ -275,7 +331,7 @@ impl Machine {
             Agent::Absent => self.start_agent(at, out),
             // The next one starts when this one is gone.
             Agent::Ready { .. } => self.close_agent(at, out),
-            Agent::Closing { .. } | Agent::Starting { .. } => {}
+            Agent::Closing { .. } | Agent::Starting { .. } | Agent::Away { .. } => {}
         }
         Ok(None)
     }
@@ -321,6 +377,7 @@ impl Machine {
                 until = Some(at.plus_millis(self.setup.limits.start_ms));
             }
             Agent::Absent => self.start_agent(at, out),
+            Agent::Away { .. } => return Err(self.is_away()),
             Agent::Starting { .. } | Agent::Closing { .. } => {}
         }
         self.pending_operation = Some((to, Operation::Rollback { order, by, until }));
@@ -353,7 +410,7 @@ impl Machine {
             Some(known) => known != value,
             None => value.as_array().is_none_or(|list| !list.is_empty()) || self.setup.params.get(name).is_some(),
         });
-        let by = by.to_owned();
+        let (by, by_whom) = (by.to_owned(), by.to_owned());
         let told = matches!(self.agent, Agent::Ready { .. });
         if let Some(title) = title.filter(|title| *title != self.state.title) {
             self.emit(at, out, SessionUpdated { title: Some(title), by: by.clone(), ..SessionUpdated::default() });
@@ -361,7 +418,27 @@ impl Machine {
         if !settings.is_empty() {
             let by = by.clone();
             self.emit(at, out, SessionUpdated { settings: Some(settings.clone()), by, ..SessionUpdated::default() });
-            if told {
+            let changes_tools =
+                [component::SESSION_COMPONENTS, HOST_TOOLS].iter().any(|name| settings.contains_key(*name));
+            if told && changes_tools && self.hears_by_messages() {
+                out.order(Order::HostTools(self.host_tools()));
+            }
+            let names_budget = [budget::OWN, budget::GROUP].iter().any(|name| settings.contains_key(*name));
+            if names_budget {
+                self.go_on_if_raised(&by_whom, "the limit was changed", at, out);
+                self.check_budgets(at, out);
+            }
+            // Components and their rules are the session's, and so are its tools and budgets.
+            let of_session = [
+                component::SESSION_COMPONENTS,
+                component::SESSION_RULES,
+                HOST_TOOLS,
+                STATE_WAKES,
+                budget::OWN,
+                budget::GROUP,
+            ];
+            settings.retain(|name, _| !of_session.contains(&name.as_str()));
+            if told && !settings.is_empty() {
                 out.order(Order::Configure { settings });
             }
         }
@@ -382,8 +459,10 @@ impl Machine {
 
     fn archive(&mut self, by: &str, at: Timestamp, out: &mut Output) -> Reply {
         if !self.state.archived {
+            self.queue_untold(at, out);
             self.emit(at, out, SessionUpdated { archived: Some(true), by: by.to_owned(), ..SessionUpdated::default() });
             self.hold(at, out, Hold::Archived);
+            self.forget_interrupted();
             if self.state.turn.is_some() {
                 let reason = format!("archived by {by}");
                 self.begin_stop(at, out, Outcome::Stopped, reason, Some(Hold::Archived), None);
@@ -446,6 +525,22 @@ fn chosen_rule(
         (PermissionReply::Once | PermissionReply::Reject, Some(_)) => {
             Err("`rule` goes with the reply `always`".to_owned())
         }
+    }
+}
+
+/// An edited input is of the same shape: an object whose known fields are of the kinds that they were.
+fn check_edit(asked: &Value, edited: &Value) -> Result<(), String> {
+    let (Some(asked), Some(edited)) = (asked.as_object(), edited.as_object()) else {
+        return if asked.is_object() { Err("`updated_input` must be an object".to_owned()) } else { Ok(()) };
+    };
+    let differs = |(name, value): &(&String, &Value)| {
+        asked
+            .get(*name)
+            .is_some_and(|asked| !asked.is_null() && std::mem::discriminant(asked) != std::mem::discriminant(*value))
+    };
+    match edited.iter().find(differs) {
+        Some((name, _)) => Err(format!("`updated_input`: {name:?} is of another kind than the tool takes")),
+        None => Ok(()),
     }
 }
 

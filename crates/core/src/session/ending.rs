@@ -6,10 +6,23 @@ use serde_json::json;
 use super::machine::{Agent, Effect, Machine, Operation, Output, ReplyTo, Step, Stop};
 use crate::command::Refusal;
 use crate::event::{Activity, Hold, Outcome, Status};
-use crate::runtime::{Order, StartFailure};
+use crate::runtime::{CloseReason, Order, StartFailure};
 use crate::time::Timestamp;
 
 impl Machine {
+    pub fn is_shutting_down(&self) -> bool {
+        self.shutting_down
+    }
+
+    /// Whether there is nothing to remember that is not in the log: no agent, no turn, nobody waiting.
+    pub fn can_unload(&self) -> bool {
+        self.agent == Agent::Absent
+            && self.state.turn.is_none()
+            && self.pending_operation.is_none()
+            && self.tell_at.is_none()
+            && (self.state.next_queued().is_none() || self.shutting_down)
+    }
+
     pub(super) fn begin_stop(
         &mut self,
         at: Timestamp,
@@ -40,7 +53,8 @@ impl Machine {
             waiters: waiter.into_iter().collect(),
         });
         if told_the_agent {
-            out.order(Order::Interrupt);
+            out.order(Order::Interrupt { turn_id: self.state.turn.clone() });
+            self.deny_held(out);
         } else {
             // The agent has not heard of this turn, so there is nothing to wait for.
             self.finish_turn(at, out, outcome, Some(reason), None, None);
@@ -49,12 +63,26 @@ impl Machine {
     }
 
     pub(super) fn close_agent(&mut self, at: Timestamp, out: &mut Output) {
-        out.order(Order::Close);
+        let reason = match () {
+            () if self.shutting_down => CloseReason::Shutdown,
+            () if self.state.archived => CloseReason::Archived,
+            () if self.state.ended => CloseReason::Ended,
+            () => CloseReason::Idle,
+        };
+        out.order(Order::Close { reason });
         self.agent = Agent::Closing { deadline: at.plus_millis(self.setup.limits.terminate_ms), step: Step::Asked };
     }
 
     pub(super) fn tick(&mut self, at: Timestamp, out: &mut Output) {
         let limits = self.setup.limits;
+        self.expire_asks(at, out);
+        self.tick_host_waits(at, out);
+        self.tick_screen(at, out);
+        self.tick_budgets(at, out);
+        if self.is_told_by_log() {
+            self.end_ignored_stop(at, out);
+            self.tick_away(at, out);
+        }
         if let Some(stop) = &mut self.stop
             && stop.deadline <= at
             && let Some((next, effect, stage)) = escalate(stop.step)
@@ -100,15 +128,25 @@ impl Machine {
                     out.effects.push(effect);
                 }
             }
-            Agent::Absent | Agent::Starting { .. } | Agent::Ready { .. } | Agent::Closing { .. } => {}
+            Agent::Absent
+            | Agent::Starting { .. }
+            | Agent::Ready { .. }
+            | Agent::Away { .. }
+            | Agent::Closing { .. } => {}
         }
     }
 
     pub(super) fn shutdown(&mut self, at: Timestamp, out: &mut Output) {
         self.shutting_down = true;
+        self.forget_interrupted();
         if let Some((to, _)) = self.pending_operation.take() {
             out.reply(to, Err(Refusal::ShuttingDown));
         }
+        if self.is_told_by_log() {
+            // The turn goes on where the agent is; the next daemon finds it there.
+            return;
+        }
+        self.queue_untold(at, out);
         self.hold(at, out, Hold::Restarted);
         if self.state.turn.is_some() {
             let reason = "the daemon is shutting down".to_owned();

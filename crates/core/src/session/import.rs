@@ -87,10 +87,9 @@ impl Machine {
             ask_id: ask_id.clone(),
             tool_name: TOOL.to_owned(),
             tool_input,
-            tool_use_id: None,
             title: Some("This session came from a file. Run its agent on this machine?".to_owned()),
             options: vec![option(PermissionReply::Once, "Run it"), option(PermissionReply::Reject, "Do not run it")],
-            judged: None,
+            ..PermissionRequest::default()
         };
         self.emit(at, out, request);
         self.consent = Some(ask_id);

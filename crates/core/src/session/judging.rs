@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use super::machine::{Effect, Machine, Output};
-use crate::command::{AfterAnswer, Answer};
-use crate::event::{PermissionOption, PermissionReply, PermissionRequest, RuleScope, ToolDecided};
-use crate::id::{SubagentId, ToolUseId};
+use super::host_calls::{reading, reading_path, refuse_host_call};
+use super::machine::{Effect, Machine, Output, ReplyTo};
+use crate::command::{AfterAnswer, Answer, ClientCommand, Command, Refusal};
+use crate::event::{AskExpiry, PermissionOption, PermissionReply, PermissionRequest, RuleScope, ToolDecided};
+use crate::id::{AskId, SubagentId, ToolUseId};
 use crate::policy::{self, Judgement, Offer};
-use crate::runtime::{AskRequest, Order, ProposedCall, Report, Verdict};
+use crate::runtime::{AskRequest, HostCall, Order, ProposedCall, Report, Verdict};
 use crate::time::Timestamp;
 
 /// Judgements that are remembered until their calls have ended. An agent that leaves more open is judged again.
@@ -16,19 +17,30 @@ const MAX_REMEMBERED: usize = 1024;
 
 /// What was decided about calls that have not ended.
 #[derive(Debug, Default)]
-pub(super) struct Judgements(HashMap<ToolUseId, Judgement>);
+pub(super) struct Judgements(HashMap<ToolUseId, Remembered>);
+
+#[derive(Debug)]
+struct Remembered {
+    judgement: Judgement,
+    /// Where the call runs, if the agent has said so.
+    directory: Option<String>,
+}
 
 impl Judgements {
     /// What was decided about this very call: the same name and the same input.
     fn of(&self, tool_use_id: Option<&ToolUseId>, input_sha256: &str) -> Option<&Judgement> {
-        self.0.get(tool_use_id?).filter(|judgement| judgement.judged.input_sha256 == input_sha256)
+        self.remembered(tool_use_id, input_sha256).map(|known| &known.judgement)
     }
 
-    fn remember(&mut self, tool_use_id: ToolUseId, judgement: Judgement) {
+    fn remembered(&self, tool_use_id: Option<&ToolUseId>, input_sha256: &str) -> Option<&Remembered> {
+        self.0.get(tool_use_id?).filter(|known| known.judgement.judged.input_sha256 == input_sha256)
+    }
+
+    fn remember(&mut self, tool_use_id: ToolUseId, judgement: Judgement, directory: Option<String>) {
         if self.0.len() >= MAX_REMEMBERED {
             self.0.clear();
         }
-        self.0.insert(tool_use_id, judgement);
+        self.0.insert(tool_use_id, Remembered { judgement, directory });
     }
 
     pub(super) fn forget(&mut self, tool_use_id: &ToolUseId) {
@@ -60,14 +72,84 @@ impl Machine {
                     None => (&request.tool_name, &request.tool_input, None, subagent_id),
                 }
             }
+            // What it reads, it must be allowed to read.
+            Report::HostCall(_) => {
+                let call = reading(report)?;
+                (&call.name, &call.input, None, &call.subagent_id)
+            }
+            Report::OfTurn { turn, report } if self.is_open_turn(turn) => return self.to_judge(report),
             _ => return None,
         };
         let caller = if subagent_id.is_some() { policy::Caller::SubAgent } else { policy::Caller::Main };
         Some(ToJudge { tool, input, directory, caller, origin: self.origin.into() })
     }
 
+    /// The calls that wait for a person because a rule asks, each with what has to be judged again when there are more rules. One whose judgement is
+    /// not remembered is left to the person.
+    pub fn waiting_calls(&self) -> Vec<(AskId, ToJudge<'_>)> {
+        let mut waiting = Vec::new();
+        for (ask_id, ask) in &self.state.open.asks {
+            let AskRequest::Permission(request) = &ask.pending.request else { continue };
+            let digest = policy::digest(&request.tool_input);
+            let Some(known) = self.judgements.remembered(request.tool_use_id.as_ref(), &digest) else { continue };
+            let caller = if ask.owner.is_some() { policy::Caller::SubAgent } else { policy::Caller::Main };
+            let (tool, input, directory) = (&request.tool_name, &request.tool_input, known.directory.as_deref());
+            waiting.push((ask_id.clone(), ToJudge { tool, input, directory, caller, origin: self.origin.into() }));
+        }
+        waiting
+    }
+
+    /// The call as a person would have it run, if the command is an answer that changes its input. Whoever edits a call has not seen what the rules say of it.
+    pub fn edited_call<'a>(&'a self, command: &'a Command) -> Option<ToJudge<'a>> {
+        let (request, subagent_id, input) = self.edit_of(command)?;
+        let known = self.judgements.remembered(request.tool_use_id.as_ref(), &policy::digest(&request.tool_input));
+        let directory = known.and_then(|known| known.directory.as_deref());
+        let caller = if subagent_id.is_some() { policy::Caller::SubAgent } else { policy::Caller::Main };
+        Some(ToJudge { tool: &request.tool_name, input, directory, caller, origin: self.origin.into() })
+    }
+
+    /// Carries out an answer whose edited call was judged. A person may allow what a rule asks about, and never what one denies.
+    pub(super) fn answer_with_edit(
+        &mut self,
+        command: ClientCommand,
+        judgement: &Judgement,
+        reply_to: ReplyTo,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
+        let edit = self.edit_of(&command.command).map(|(request, owner, _)| (request.clone(), owner.cloned()));
+        let Some((request, owner)) = edit else { return self.execute(command, reply_to, at, out) };
+        if judgement.effect == Some(policy::Effect::Deny) {
+            return out.reply(reply_to, Err(Refusal::DeniedByRule(judgement.judged.reason.clone())));
+        }
+        self.execute(command, reply_to, at, out);
+        let is_settled = !self.state.open.asks.contains_key(&request.ask_id);
+        if is_settled && judgement.effect.is_some() {
+            self.decided(request.tool_use_id.as_ref(), &request.tool_name, judgement, owner.as_ref(), at, out);
+        }
+    }
+
+    /// The ask that is answered with an edited input, whose it is, and that input.
+    fn edit_of<'a>(
+        &'a self,
+        command: &'a Command,
+    ) -> Option<(&'a PermissionRequest, Option<&'a SubagentId>, &'a serde_json::Value)> {
+        let Command::Answer { ask_id, answer: Answer::Permission { updated_input: Some(input), .. } } = command else {
+            return None;
+        };
+        let ask = self.state.open.asks.get(ask_id)?;
+        let AskRequest::Permission(request) = &ask.pending.request else { return None };
+        Some((request, ask.owner.as_ref(), input))
+    }
+
     /// Goes on with a report whose call was judged.
     pub(super) fn judged(&mut self, report: Report, judgement: Judgement, at: Timestamp, out: &mut Output) {
+        if matches!(report, Report::Propose { .. }) {
+            self.hold_if_reached(at, out);
+            if self.is_paused() && self.stop.is_none() {
+                return self.hold_call(report, Some(judgement), out);
+            }
+        }
         match report {
             Report::Propose { key, subagent_id, call } => {
                 self.proposed(key, subagent_id.as_ref(), call, judgement, at, out);
@@ -78,7 +160,13 @@ impl Machine {
                     self.decided(call.as_ref(), &request.tool_name, &judgement, subagent_id.as_ref(), at, out);
                 }
                 self.settle_or_ask(key, subagent_id, request, &judgement, at, out);
+                // For as long as the ask is open.
+                if let Some(call) = call.filter(|_| judgement.effect == Some(policy::Effect::Ask)) {
+                    self.judgements.remember(call, judgement, None);
+                }
             }
+            Report::HostCall(call) => self.host_call_judged(*call, &judgement, at, out),
+            Report::OfTurn { report, .. } => self.judged(*report, judgement, at, out),
             other => self.report(other, at, out),
         }
     }
@@ -103,8 +191,24 @@ impl Machine {
         if judgement.effect.is_some() {
             self.decided(Some(&call.tool_use_id), &call.tool, &judgement, subagent_id, at, out);
         }
-        self.judgements.remember(call.tool_use_id, judgement);
+        self.judgements.remember(call.tool_use_id, judgement, call.directory);
         out.order(Order::Verdict { key, verdict });
+    }
+
+    /// A call of a tool of the session's own is carried out by the session, so there is nobody who could ask.
+    fn host_call_judged(&mut self, call: HostCall, judgement: &Judgement, at: Timestamp, out: &mut Output) {
+        if reading_path(&call) && judgement.effect.is_some() {
+            self.decided(call.tool_use_id.as_ref(), &call.name, judgement, call.subagent_id.as_ref(), at, out);
+        }
+        let reason = &judgement.judged.reason;
+        let refused = match judgement.effect {
+            Some(policy::Effect::Deny) => format!("a rule forbids to read this file: {reason}"),
+            Some(policy::Effect::Ask) => format!(
+                "a person has to be asked before this file is read ({reason}); read it with a tool of your own, then give its content"
+            ),
+            Some(policy::Effect::Allow) | None => return self.host_call(call, at, out),
+        };
+        if reading_path(&call) { refuse_host_call(call.key, refused, out) } else { self.host_call(call, at, out) }
     }
 
     /// An agent that asks although the rules have spoken is answered by them.
@@ -136,14 +240,20 @@ impl Machine {
             Some(policy::Effect::Deny) => (PermissionReply::Reject, Some(judgement.judged.reason.clone())),
             Some(policy::Effect::Ask) | None => {
                 request.judged = Some(Box::new(judgement.judged.clone()));
+                request.expiry = expiry_at(judgement, at);
                 offer(&mut request.options, &judgement.offers);
-                return self.ask(key, subagent_id, AskRequest::Permission(request), at, out);
+                self.ask(key, subagent_id, AskRequest::Permission(request), at, out);
+                return;
             }
         };
         let (reply, message) = settled;
+        if self.is_told_by_log() {
+            // What it is told has to be in the log, so what it asked has to be as well.
+            return self.settle_by_rule(key, subagent_id, request, reply, message, at, out);
+        }
         let answer =
             Answer::Permission { reply, message, updated_input: None, rule: None, and_then: AfterAnswer::GoOn };
-        out.order(Order::Answer { key, answer });
+        out.order(Order::Answer { key, answer, about: None });
     }
 
     /// Writes a decision down.
@@ -177,10 +287,18 @@ impl Machine {
         };
         let chosen = request.options.iter().find(|option| option.rule.as_ref() == Some(rule));
         if let Some(scope) = chosen.and_then(|option| option.scope) {
-            out.effects.push(Effect::StoreRule { rule: rule.clone(), scope, by: by.to_owned(), at });
+            let (ask_id, by) = (request.ask_id.clone(), by.to_owned());
+            out.effects.push(Effect::StoreRule { rule: rule.clone(), scope, by, ask_id, at });
             *reply = PermissionReply::Once;
         }
     }
+}
+
+/// When an ask ends by itself. Whatever a rule says, what cannot be judged is not allowed by waiting.
+fn expiry_at(judgement: &Judgement, at: Timestamp) -> Option<AskExpiry> {
+    let expiry = judgement.expiry.filter(|_| judgement.effect == Some(policy::Effect::Ask))?;
+    let allowed = expiry.allows && !judgement.judged.opaque;
+    Some(AskExpiry { at: at.plus_millis(expiry.seconds * 1000), allowed })
 }
 
 /// Whether the agent offers choices of its own, as for the approval of a plan: such an ask is for a person and not for rules.

@@ -2,15 +2,22 @@
 //! agents say in `agent`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::budgets::Spending;
+use super::host_calls::HostWaits;
 use super::judging::Judgements;
 use super::open::Scope;
+use super::orders::Numbered;
+use super::pausing::Held;
 use super::state::State;
 use super::unparsed_limiter::{self, UnparsedLimiter};
 use crate::blob::{self, Blob};
-use crate::command::{self, Callback, ClientCommand};
+use crate::budget::{self, Shared};
+use crate::command::{self, ClientCommand};
+use crate::component::Rules;
 use crate::event::{
     Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, RuleScope, SessionReady, SessionUpdated,
     Status, TurnStarted, UserMessage,
@@ -19,7 +26,8 @@ use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
 use crate::nesting;
 use crate::policy::Judgement;
 use crate::runtime::{
-    Beginning, Capabilities, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder, StartFailure,
+    Beginning, CallbackOrder, Capabilities, Hearing, ImportedTurn, Opening, Order, Prompt, Report, RollbackOrder,
+    StartFailure,
 };
 use crate::time::Timestamp;
 
@@ -39,6 +47,10 @@ pub struct Setup {
     pub capabilities: Capabilities,
     pub limits: Limits,
     pub ids: IdSource,
+    /// Which components there are, and what the configuration says of them.
+    pub components: Arc<Rules>,
+    /// What the configuration says of budgets.
+    pub budgets: Arc<budget::Rules>,
 }
 
 /// How long things may take, in milliseconds, and how large they may be.
@@ -56,6 +68,8 @@ pub struct Limits {
     pub inline_bytes: usize,
     /// Messages that may wait.
     pub queue: usize,
+    /// A call that waits for a person, before the agent hears that it may go on waiting; for ever, if not given.
+    pub hold_ms: Option<i64>,
 }
 
 impl Default for Limits {
@@ -67,8 +81,23 @@ impl Default for Limits {
             idle_ms: 300_000,
             inline_bytes: blob::DEFAULT_LIMIT,
             queue: 100,
+            hold_ms: None,
         }
     }
+}
+
+/// How orders reach the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// Once, over a pipe that loses nothing. What it is told ends with its process.
+    Pipe,
+    /// By the log: the agent may lose its connection, and is told again what it has not heard.
+    Log {
+        /// It had the session before this machine was there, and may come back to it.
+        open: bool,
+        /// How long a turn waits for it.
+        grace_ms: i64,
+    },
 }
 
 /// Everything that can happen to a session.
@@ -84,12 +113,20 @@ pub enum Input {
         report: Report,
         judgement: Judgement,
     },
+    /// An answer that changes a call's input, and what the rules say about the call as it would run now.
+    JudgedEdit {
+        command: ClientCommand,
+        judgement: Judgement,
+        reply_to: ReplyTo,
+    },
     StartFailed(StartFailure),
     /// The agent's process is gone, and all it had started.
     Exited {
         exit_code: Option<i32>,
         description: String,
     },
+    /// What other sessions have spent of what this one may spend.
+    Shared(Box<Shared>),
     /// A deadline may have passed.
     Tick,
     /// The daemon ends.
@@ -100,6 +137,10 @@ pub enum Input {
 #[derive(Debug)]
 pub enum Effect {
     Start(Opening),
+    /// Wait for the agent that has the session.
+    Attach,
+    /// End the agent's connection: it does not do what it is told.
+    Disconnect,
     Order(Order),
     /// Keep a rule that a person has answered *always* with.
     StoreRule {
@@ -107,6 +148,8 @@ pub enum Effect {
         rule: String,
         scope: RuleScope,
         by: String,
+        /// What was answered so.
+        ask_id: AskId,
         at: Timestamp,
     },
     /// Ask the agent's processes to end.
@@ -124,6 +167,8 @@ pub enum Effect {
 pub struct Output {
     pub facts: Vec<Envelope>,
     pub blobs: Vec<Blob>,
+    /// What an agent is told that is told by the log.
+    pub orders: Vec<Numbered>,
     pub effects: Vec<Effect>,
 }
 
@@ -151,18 +196,37 @@ pub struct Machine {
     pub(super) anchor: Option<String>,
     /// What the agent calls its open asks.
     pub(super) ask_keys: HashMap<AskId, String>,
+    /// Calls of the session's own tools that wait for a person.
+    pub(super) host_waits: HostWaits,
     /// The ask whether an imported session may run.
     pub(super) consent: Option<AskId>,
     /// What was done in components while no agent was there to hear it.
-    pub(super) pending_callbacks: Vec<Callback>,
+    pub(super) pending_callbacks: Vec<CallbackOrder>,
     /// How many messages at the head of the queue were said into this turn and refused by the agent.
     pub(super) refused: usize,
     pub(super) last_status: Option<(Activity, Option<String>)>,
     /// What began the running turn.
     pub(super) origin: Origin,
     pub(super) judgements: Judgements,
+    /// When asks end by themselves.
+    pub(super) expiries: HashMap<AskId, Timestamp>,
+    /// What is counted against budgets, and what other sessions have spent of them.
+    pub(super) spending: Spending,
+    pub(super) shared: Shared,
+    /// What waits for a person's word about a budget.
+    pub(super) held: Held,
     unparsed_limiter: UnparsedLimiter,
     pub(super) shutting_down: bool,
+    pub(super) delivery: Delivery,
+    pub(super) hearing: Hearing,
+    /// When the agent is told what was done on the screen.
+    pub(super) tell_at: Option<Timestamp>,
+    /// The epoch of the agent that is there, or on its way.
+    pub(super) epoch: u64,
+    /// Turns in a row that the agent did not stop when it was told to.
+    pub(super) ignored_stops: u32,
+    /// How much was said about turns that had ended.
+    pub(super) stale: u64,
 }
 
 /// The agent's process.
@@ -175,6 +239,13 @@ pub(super) enum Agent {
     },
     Ready {
         idle_deadline: Option<Timestamp>,
+    },
+    /// It has the session, and its connection is lost.
+    Away {
+        /// When it is taken for gone.
+        deadline: Timestamp,
+        /// When people are told that it is waited for, if they were not.
+        say_at: Option<Timestamp>,
     },
     /// Told to end.
     Closing {
@@ -234,15 +305,50 @@ impl Machine {
             pending_operation: None,
             anchor: None,
             ask_keys: HashMap::new(),
+            host_waits: HostWaits::default(),
             consent: None,
             pending_callbacks: Vec::new(),
             refused: 0,
             last_status: None,
             origin: Origin::default(),
             judgements: Judgements::default(),
+            expiries: HashMap::new(),
+            spending: Spending::default(),
+            shared: Shared::default(),
+            held: Held::default(),
             unparsed_limiter: UnparsedLimiter::default(),
             shutting_down: false,
+            delivery: Delivery::Pipe,
+            hearing: Hearing::Orders,
+            tell_at: None,
+            epoch: 0,
+            ignored_stops: 0,
+            stale: 0,
         }
+    }
+
+    /// The same, for an agent that is told so.
+    #[must_use]
+    pub fn told_by(mut self, delivery: Delivery) -> Self {
+        self.delivery = delivery;
+        self
+    }
+
+    /// The same, for an agent that hears so what people do on the screen.
+    #[must_use]
+    pub fn hearing_by(mut self, hearing: Hearing) -> Self {
+        self.hearing = hearing;
+        self
+    }
+
+    /// What the agent can do is known only when it is there.
+    pub fn set_capabilities(&mut self, capabilities: Capabilities) {
+        self.setup.capabilities = capabilities;
+    }
+
+    /// Other components are there now. What was made by the rules of before stays as it is.
+    pub fn set_components(&mut self, components: Arc<Rules>) {
+        self.setup.components = components;
     }
 
     /// The facts a session begins with.
@@ -262,11 +368,15 @@ impl Machine {
 
     /// Settles what a daemon that is gone left open. What was accepted waits for somebody who knows what was cut off. Also what every load of a session begins with.
     pub fn recover(&mut self, at: Timestamp, out: &mut Output) {
+        if self.recover_agent_told_by_log(at, out) {
+            return;
+        }
         if self.state.turn.is_some() {
             let reason = "the daemon ended while this turn was running".to_owned();
             self.finish_turn(at, out, Outcome::Interrupted, Some(reason), None, None);
         }
         self.close(at, out, Scope::All, Outcome::Interrupted, "the daemon ended");
+        self.queue_untold(at, out);
         self.hold(at, out, Hold::Restarted);
     }
 
@@ -276,11 +386,19 @@ impl Machine {
             let turn_id = Some(TurnId::fresh(&mut self.setup.ids, turn.started_at));
             let ImportedTurn { message_id, content, started_at, events, ended_at, anchor } = turn;
             let message_ids = vec![message_id.clone()];
-            let message = UserMessage { message_id, content, origin: Origin::Import };
+            let message = UserMessage { message_id, content, origin: Origin::Import, source: None };
             self.emit_as(started_at, out, None, turn_id.clone(), message.into());
-            self.emit_as(started_at, out, None, turn_id, TurnStarted { message_ids, origin: Origin::Import }.into());
+            self.emit_as(
+                started_at,
+                out,
+                None,
+                turn_id,
+                TurnStarted { message_ids, origin: Origin::Import, ..TurnStarted::default() }.into(),
+            );
             for (at, event) in events {
-                if self.state.open.law_violation(&event, None).is_none() {
+                if self.state.open.law_violation(&event, None).is_none()
+                    && let Ok(event) = self.prepared(event)
+                {
                     self.emit(at, out, event);
                 }
             }
@@ -314,15 +432,23 @@ impl Machine {
     }
 
     pub fn handle(&mut self, input: Input, at: Timestamp, out: &mut Output) {
+        if matches!(input, Input::Report(_) | Input::Judged { .. }) {
+            self.agent_was_heard(at);
+        }
         match input {
             Input::Command { command, reply_to } => self.execute(command, reply_to, at, out),
             Input::Report(report) => self.report(report, at, out),
             Input::Judged { report, judgement } => self.judged(report, judgement, at, out),
+            Input::JudgedEdit { command, judgement, reply_to } => {
+                self.answer_with_edit(command, &judgement, reply_to, at, out);
+            }
             Input::StartFailed(failure) => self.start_failed(failure, at, out),
             Input::Exited { exit_code, description } => self.exited(exit_code, &description, at, out),
+            Input::Shared(shared) => self.share(*shared, at, out),
             Input::Tick => self.tick(at, out),
             Input::Shutdown => self.shutdown(at, out),
         }
+        self.hold_orders(out);
     }
 
     pub fn session_id(&self) -> &SessionId {
@@ -342,6 +468,11 @@ impl Machine {
         self.state.cwd.as_deref()
     }
 
+    /// Whether a turn is open.
+    pub fn is_in_turn(&self) -> bool {
+        self.state.turn.is_some()
+    }
+
     pub fn mode(&self) -> Option<&str> {
         self.state.mode.as_deref()
     }
@@ -353,50 +484,6 @@ impl Machine {
     /// The open ask that the agent calls so.
     pub fn ask_by_key(&self, key: &str) -> Option<AskId> {
         self.ask_keys.iter().find(|(_, known)| *known == key).map(|(ask_id, _)| ask_id.clone())
-    }
-
-    /// When [`Input::Tick`] is wanted next.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let agent = match &self.agent {
-            Agent::Absent | Agent::Closing { step: Step::Killed, .. } => None,
-            Agent::Starting { deadline, .. } | Agent::Closing { deadline, .. } => Some(*deadline),
-            Agent::Ready { idle_deadline } => *idle_deadline,
-        };
-        let stop = self.stop.as_ref().filter(|stop| stop.step != Step::Killed).map(|stop| stop.deadline);
-        let operation = match &self.pending_operation {
-            Some((_, Operation::Rollback { until, .. })) => *until,
-            Some((_, Operation::Resume(_))) | None => None,
-        };
-        [agent, stop, operation].into_iter().flatten().min()
-    }
-
-    /// Somebody set the wall clock, ahead by so much or back: what is due in five seconds is still due in five seconds.
-    pub fn clock_was_set(&mut self, by_ms: i64) {
-        let agent = match &mut self.agent {
-            Agent::Absent => None,
-            Agent::Starting { deadline, .. } | Agent::Closing { deadline, .. } => Some(deadline),
-            Agent::Ready { idle_deadline } => idle_deadline.as_mut(),
-        };
-        let stop = self.stop.as_mut().map(|stop| &mut stop.deadline);
-        let operation = match &mut self.pending_operation {
-            Some((_, Operation::Rollback { until, .. })) => until.as_mut(),
-            Some((_, Operation::Resume(_))) | None => None,
-        };
-        for deadline in [agent, stop, operation].into_iter().flatten() {
-            *deadline = deadline.plus_millis(by_ms);
-        }
-    }
-
-    pub fn is_shutting_down(&self) -> bool {
-        self.shutting_down
-    }
-
-    /// Whether there is nothing to remember that is not in the log: no agent, no turn, nobody waiting.
-    pub fn can_unload(&self) -> bool {
-        self.agent == Agent::Absent
-            && self.state.turn.is_none()
-            && self.pending_operation.is_none()
-            && (self.state.next_queued().is_none() || self.shutting_down)
     }
 
     // ---- facts ----
@@ -438,7 +525,12 @@ impl Machine {
         }
         nesting::bound(&mut event);
         out.blobs.extend(blob::spill(&mut event, self.setup.limits.inline_bytes));
-        self.store(at, out, subagent_id, turn_id, event)
+        let may_lead_somewhere = matches!(event, Event::StateSnapshot(_) | Event::StateDelta(_) | Event::Rollback(_));
+        let seq = self.store(at, out, subagent_id, turn_id, event);
+        if may_lead_somewhere {
+            self.show_state(at, out);
+        }
+        seq
     }
 
     fn store(
@@ -451,7 +543,11 @@ impl Machine {
     ) -> Seq {
         let seq = self.state.head.next();
         let envelope = Envelope { seq, ts: at, session_id: self.setup.session_id.clone(), turn_id, subagent_id, event };
-        self.state.apply(&envelope);
+        let orders = self.state.apply_and_order(&envelope);
+        if self.is_told_by_log() {
+            out.orders.extend(orders);
+        }
+        self.set_work_clock(Some(&envelope.event), at);
         out.facts.push(envelope);
         seq
     }
@@ -483,6 +579,7 @@ impl Machine {
             self.emit_as(at, out, owner, turn_id, event);
         }
         self.ask_keys.retain(|ask_id, _| self.state.open.asks.contains_key(ask_id));
+        self.release_host_waits(reason, out);
     }
 
     /// The turn that something belongs to: none, when a sub-agent does it in the background.

@@ -4,14 +4,24 @@
 //! outlive the process: the agent that runs, who waits for a reply, which deadline is next. Nothing here waits, reads a clock or writes.
 
 mod agent;
+mod away;
+mod budgets;
 mod clients;
 mod commands;
+mod components;
+mod deadlines;
+mod emit;
 mod ending;
+mod expiring;
+mod host_calls;
 mod import;
 mod judging;
 mod machine;
 mod open;
+mod orders;
+mod pausing;
 mod queue;
+mod screen;
 mod state;
 mod stored;
 mod turn;
@@ -24,5 +34,6 @@ mod tests;
 
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
 pub use self::judging::ToJudge;
-pub use self::machine::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
+pub use self::machine::{Delivery, Effect, Input, Limits, Machine, Output, ReplyTo, Setup};
+pub use self::orders::Numbered;
 pub use self::state::State;

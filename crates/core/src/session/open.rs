@@ -62,6 +62,17 @@ struct OpenSubagent {
     file_changes: u64,
 }
 
+impl OpenAsk {
+    /// What the agent calls it, where that is written down.
+    pub(super) fn key(&self) -> Option<&str> {
+        match &self.pending.request {
+            AskRequest::Permission(request) => request.key.as_deref(),
+            AskRequest::Question(request) => request.key.as_deref(),
+            AskRequest::Interrupt(request) => request.key.as_deref(),
+        }
+    }
+}
+
 /// What is being closed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'a> {
@@ -360,6 +371,7 @@ pub(super) fn unanswered(ask: &OpenAsk, why: Unanswered, reason: &str) -> Event 
             rule: None,
             updated_input: None,
             unanswered,
+            along_with: None,
         }
         .into(),
         AskKind::Question => {

@@ -137,10 +137,11 @@ impl Machine {
         queue: Vec<QueueItem>,
         said: Option<(Queued, usize)>,
     ) {
-        let added = said.map(|(Queued { message_id, content, origin, .. }, position)| QueueAdded {
+        let added = said.map(|(Queued { message_id, content, origin, source, .. }, position)| QueueAdded {
             message_id,
             content,
             origin,
+            source,
             position: position as u64 + 1,
         });
         self.emit_as(at, out, None, None, QueueChanged { queue, added }.into());

@@ -1,15 +1,22 @@
 //! A session as its log tells it. [`State::apply`] is total: whatever a log holds, it is folded without complaint.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::host_calls::Waited;
 use super::import;
 use super::open::OpenWork;
+use super::orders::Outbox;
+use super::screen::Untold;
+use crate::budget::Ledger;
 use crate::client_tools;
 use crate::command::{Files, Receipt};
-use crate::event::{Envelope, Event, Hold, Origin, Outcome, Part, QueueItem, QueueState, SteerState, Unanswered};
+use crate::component::{self, Shown};
+use crate::event::{
+    Envelope, Event, Hold, MessageSource, Origin, Outcome, Part, QueueItem, QueueState, SteerState, Unanswered,
+};
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
@@ -53,10 +60,21 @@ pub struct State {
     /// Calls that waited for a client, or still do, and their asks.
     pub(super) client_calls: BTreeMap<ToolUseId, AskId>,
     /// The components that are shown.
-    pub(super) components: BTreeSet<String>,
+    pub(super) components: Shown,
     /// Ended turns that were not rolled back, with where each ended.
     turns: Vec<EndedTurn>,
     first_message: Option<MessageId>,
+    pub(super) outbox: Outbox,
+    /// What people did on the screen that the agent has not heard.
+    pub(super) untold: Untold,
+    /// How the latest waits for people ended, of which an agent may ask later.
+    pub(super) waited: VecDeque<Waited>,
+    /// The version of each artifact.
+    pub(super) artifacts: BTreeMap<String, u64>,
+    /// What was last added from outside, and where each begins.
+    pub(super) emitted: VecDeque<(String, Seq)>,
+    /// What was spent, and what became of the limits.
+    pub(super) ledger: Ledger,
 }
 
 /// A place in a conversation of the agent.
@@ -116,6 +134,7 @@ pub(super) struct Queued {
     pub(super) message_id: MessageId,
     pub(super) content: Vec<Part>,
     pub(super) origin: Origin,
+    pub(super) source: Option<MessageSource>,
     pub(super) state: QueueState,
     /// It waits for somebody to say that it may go on.
     pub(super) held: Option<Hold>,
@@ -123,9 +142,18 @@ pub(super) struct Queued {
 
 impl State {
     pub fn apply(&mut self, envelope: &Envelope) {
+        drop(self.apply_and_order(envelope));
+    }
+
+    pub(super) fn fold(&mut self, envelope: &Envelope) {
         self.head = envelope.seq;
+        self.apply_emitted(envelope);
         self.apply_lost(envelope);
+        self.apply_waited(envelope);
+        self.untold.apply(envelope);
         self.open.apply(envelope);
+        self.components.step(envelope);
+        self.ledger.apply(envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
                 self.ended = false;
@@ -156,6 +184,9 @@ impl State {
             Event::ModelChanged(changed) => self.model = Some(changed.model.clone()),
             Event::SessionEnded(_) => self.ended = true,
             Event::UserMessage(message) => {
+                if self.turn.is_none() {
+                    self.outbox.expect(message);
+                }
                 self.apply_message(&message.message_id, envelope.turn_id.as_ref(), &message.content);
             }
             Event::TurnStarted(started) => {
@@ -197,13 +228,16 @@ impl State {
                     (self.shared, self.shared_at) = (state, envelope.seq);
                 }
             }
+            Event::ArtifactCreated(created) => drop(self.artifacts.insert(created.artifact_id.clone(), 1)),
+            Event::ArtifactVersion(version) => {
+                self.artifacts.insert(version.artifact_id.clone(), version.version);
+            }
+            Event::ArtifactRemoved(removed) => drop(self.artifacts.remove(&removed.artifact_id)),
             Event::Interrupt(request) => {
                 if let Some(tool_use_id) = &request.tool_use_id {
                     self.client_calls.insert(tool_use_id.clone(), request.interrupt_id.clone());
                 }
             }
-            Event::ComponentUpdate(update) => drop(self.components.insert(update.component_id.clone())),
-            Event::ComponentRemove(removed) => drop(self.components.remove(&removed.component_id)),
             _ => self.apply_settled(envelope),
         }
     }
@@ -244,6 +278,7 @@ impl State {
                 message_id: steer.message_id.clone(),
                 content: steer.content.clone().unwrap_or_default(),
                 origin: steer.origin.unwrap_or_default(),
+                source: None,
                 state: QueueState::Waiting,
                 held: None,
             });
@@ -260,6 +295,7 @@ impl State {
                 message_id: added.message_id.clone(),
                 content: added.content.clone(),
                 origin: added.origin,
+                source: added.source.clone(),
                 state: QueueState::Waiting,
                 held: None,
             };
@@ -305,6 +341,8 @@ impl State {
                     self.agreed_at = Some(envelope.seq);
                 }
                 let how = match (resolved.allowed, resolved.reply) {
+                    (true, _) if resolved.unanswered == Some(Unanswered::Expired) => "allowed when its time had come",
+                    (false, _) if resolved.unanswered == Some(Unanswered::Expired) => "rejected when its time had come",
                     _ if resolved.why_unanswered().is_some() => "withdrawn",
                     (true, crate::event::PermissionReply::Always) => "allowed always",
                     (true, _) => "allowed once",
@@ -377,14 +415,20 @@ impl State {
                 .and_then(Value::as_array)
                 .is_some_and(|tools| !tools.is_empty()),
             agreed_at: self.agreed_at,
+            spent: self.ledger.tally().map(Box::new),
             at_rest: self.at_rest(),
         }
     }
 
-    /// Without the tools of clients, which are no setting of the agent.
+    /// Without the tools and components of clients, which are no setting of the agent.
     fn own_settings(&self) -> Map<String, Value> {
-        let is_tools = |name: &str| [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name);
-        let own = self.settings.iter().filter(|(name, _)| !is_tools(name));
+        let of_clients = [
+            client_tools::SESSION_TOOLS,
+            client_tools::RUN_TOOLS,
+            component::SESSION_COMPONENTS,
+            component::SESSION_RULES,
+        ];
+        let own = self.settings.iter().filter(|(name, _)| !of_clients.contains(&name.as_str()));
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
@@ -428,6 +472,11 @@ impl State {
             None if self.turn.is_none() => Some(self.head),
             None => Some(self.turns.last().map_or(Seq(1), |turn| turn.end)),
         }
+    }
+
+    /// Whether there was a turn of this name that has ended.
+    pub(super) fn has_had(&self, turn_id: &TurnId) -> bool {
+        self.turns.iter().any(|turn| turn.id == *turn_id)
     }
 
     /// The message whose turn comes next.

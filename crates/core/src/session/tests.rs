@@ -38,6 +38,8 @@ fn setup() -> Setup {
         capabilities: crate::runtime::codex::CAPABILITIES,
         limits: Limits::default(),
         ids: IdSource::seeded(1),
+        components: std::sync::Arc::default(),
+        budgets: std::sync::Arc::default(),
     }
 }
 
@@ -62,7 +64,10 @@ fn execute(machine: &mut Machine, command: Command) -> Vec<Effect> {
 
 fn send(id: &str, when: When) -> Command {
     let content = vec![Part::Text { text: id.to_owned() }];
-    Command::Send { message: Message { id: Some(MessageId::trusted(id)), content, origin: Origin::User }, when }
+    Command::Send {
+        message: Message { id: Some(MessageId::trusted(id)), content, origin: Origin::User, source: None },
+        when,
+    }
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn a_turn_that_an_agent_begins_while_it_is_sent_away_ends_with_it() {
     let ended = Report::TurnEnded { outcome: Outcome::Completed, reason: None, failure: None };
     input(&mut machine, Input::Report(ended), NOW);
     execute(&mut machine, Command::Rollback { turns: 1, files: Files::Keep });
-    input(&mut machine, Input::Report(Report::TurnStarted { origin: Origin::Agent }), NOW);
+    input(&mut machine, Input::Report(Report::TurnStarted { origin: Origin::Agent, name: None }), NOW);
     assert!(machine.state.turn.is_some());
     let late = machine.next_deadline().expect("the rollback is not waited for without end");
     input(&mut machine, Input::Tick, late);
@@ -110,7 +115,7 @@ fn an_agent_that_does_not_answer_a_rollback_is_not_waited_for() {
     let effects = input(&mut machine, Input::Tick, late);
     let refused = |effect: &Effect| matches!(effect, Effect::Reply { outcome: Err(Refusal::AgentFailed { code, .. }), .. } if code == "agent_timeout");
     assert!(effects.iter().any(refused));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Order(Order::Close))));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Order(Order::Close { .. }))));
 }
 
 // ---- what is held ----
@@ -294,7 +299,10 @@ fn another_conversation_is_resumed_while_the_agent_rests() {
     let ended = Report::TurnEnded { outcome: Outcome::Completed, reason: None, failure: None };
     input(&mut machine, Input::Report(ended), NOW);
     let effects = execute(&mut machine, Command::Resume { provider_session_id: Some("other".into()) });
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Order(Order::Close))), "the one that rests goes");
+    assert!(
+        effects.iter().any(|effect| matches!(effect, Effect::Order(Order::Close { .. }))),
+        "the one that rests goes"
+    );
     let left = Input::Exited { exit_code: Some(0), description: "it was told to".into() };
     let effects = input(&mut machine, left, NOW);
     let started = effects.iter().find_map(|effect| match effect {

@@ -28,30 +28,54 @@ impl Machine {
         origin: Origin,
         work: Option<Work>,
     ) {
+        let messages = self.with_untold(messages);
         let turn_id = TurnId::fresh(&mut self.setup.ids, at);
+        self.begin_turn_called(turn_id, at, out, messages, origin, work);
+    }
+
+    pub(super) fn begin_turn_called(
+        &mut self,
+        turn_id: TurnId,
+        at: Timestamp,
+        out: &mut Output,
+        messages: Vec<Queued>,
+        origin: Origin,
+        work: Option<Work>,
+    ) {
         let message_ids = messages.iter().map(|message| message.message_id.clone()).collect();
         let mut prompts = Vec::with_capacity(messages.len());
-        for Queued { message_id, content, origin, .. } in messages {
-            prompts.push(Prompt { message_id: message_id.clone(), content: content.clone() });
-            let message = UserMessage { message_id, content, origin };
+        for Queued { message_id, content, origin, source, .. } in messages {
+            prompts.push(Prompt { message_id: message_id.clone(), content: content.clone(), origin });
+            let message = UserMessage { message_id, content, origin, source };
             self.emit_as(at, out, None, Some(turn_id.clone()), message.into());
         }
-        self.emit_as(at, out, None, Some(turn_id), TurnStarted { message_ids, origin }.into());
+        // One that the agent has begun itself is held when it comes to its next call.
+        let limit = self.limit_before_turn(at).filter(|_| origin != Origin::Agent);
+        let continues = self.take_interrupted();
+        let (waits, budget_group) = (limit.is_some().then_some(true), self.budget_group());
+        let started = TurnStarted { message_ids, origin, continues, waits, budget_group };
+        self.emit_as(at, out, None, Some(turn_id), started.into());
         self.last_status = None;
         self.origin = origin;
+        self.check_turns(at, out);
         if origin == Origin::Agent {
-            return; // It speaks already.
+            return self.check_budgets(at, out); // It speaks already.
         }
         self.emit_status_if_changed(at, out, Activity::Accepted, None);
         self.undelivered = Some(work.unwrap_or(Work::Messages(prompts)));
+        self.set_asks_first(limit);
         self.deliver(at, out);
     }
 
     /// Hands the turn's work to the agent, starting it if need be.
     pub(super) fn deliver(&mut self, at: Timestamp, out: &mut Output) {
+        if self.asks_before_delivery(at, out) {
+            return;
+        }
         match &mut self.agent {
             Agent::Ready { idle_deadline } => *idle_deadline = None,
             Agent::Absent => return self.start_agent(at, out),
+            Agent::Away { .. } => return self.say_that_it_is_away(at, out),
             Agent::Starting { .. } | Agent::Closing { .. } => return,
         }
         let (Some(turn_id), Some(work)) = (self.state.turn.clone(), self.undelivered.take()) else { return };
@@ -66,9 +90,11 @@ impl Machine {
             }
         }
         for steer in &self.state.steers {
-            let message = Prompt { message_id: steer.message_id.clone(), content: steer.content.clone() };
+            let (message_id, content) = (steer.message_id.clone(), steer.content.clone());
+            let message = Prompt { message_id, content, origin: steer.origin };
             out.order(Order::Steer { turn_id: turn_id.clone(), message });
         }
+        self.set_work_clock(None, at);
     }
 
     pub(super) fn start_agent(&mut self, at: Timestamp, out: &mut Output) {
@@ -90,6 +116,7 @@ impl Machine {
             (None, None) => Beginning::Fresh,
         };
         self.emit_status_if_changed(at, out, Activity::Starting, Some(format!("Starting {}", self.setup.runtime)));
+        self.epoch = self.epoch.max(self.state.outbox.epoch) + 1;
         let text = |name: &str| self.setup.params.get(name).and_then(Value::as_str).map(str::to_owned);
         out.effects.push(Effect::Start(Opening {
             session_id: self.setup.session_id.clone(),
@@ -100,6 +127,9 @@ impl Machine {
             beginning: beginning.clone(),
             anchor: self.state.end_of_conversation().filter(|_| !is_wanted),
             params: self.state.params(&self.setup.params),
+            state: self.state.shared.clone(),
+            epoch: self.epoch,
+            host_tools: self.host_tools(),
         }));
         self.agent = Agent::Starting { beginning, deadline: at.plus_millis(self.setup.limits.start_ms) };
     }
@@ -136,8 +166,13 @@ impl Machine {
         let stopped = outcome == Outcome::Stopped;
         // Nobody asked the ending daemon to hold the queue; it does so for the next start.
         let then = held.filter(|why| *why != Hold::Restarted).map(|_| AfterStop::Hold);
-        self.emit(at, out, Done { outcome, stopped, exit_code, reason, anchor, then });
+        let worked_ms = self.worked_ms(at);
+        self.emit(at, out, Done { outcome, stopped, exit_code, reason, anchor, then, worked_ms });
         self.undelivered = None;
+        self.end_pause(out);
+        if outcome == Outcome::Completed {
+            self.forget_interrupted(); // It was quicker.
+        }
         self.last_status = None;
         if let Some(stop) = self.stop.take() {
             let stopped = outcome == Outcome::Stopped || outcome == Outcome::Interrupted;
@@ -156,6 +191,11 @@ impl Machine {
             return;
         }
         let may_go_on = !self.shutting_down && !self.state.archived && !self.state.ended;
+        if !may_go_on {
+            self.forget_interrupted();
+        } else if self.continue_interrupted(at, out) {
+            return;
+        }
         let next = self.state.next_queued().filter(|_| may_go_on).cloned();
         if let Some(message) = next {
             let mut queue = self.state.queue_items();

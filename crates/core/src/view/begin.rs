@@ -40,7 +40,12 @@ pub(super) fn part(NewBlock { id, at: started_at }: NewBlock, part: &Part) -> Bl
     }
 }
 
-pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart, decision: Option<Decision>) -> Block {
+pub(super) fn tool(
+    NewBlock { id, at: started_at }: NewBlock,
+    start: &ToolStart,
+    decision: Option<Decision>,
+    covered_by: Option<String>,
+) -> Block {
     ToolBlock {
         id,
         started_at,
@@ -56,6 +61,7 @@ pub(super) fn tool(NewBlock { id, at: started_at }: NewBlock, start: &ToolStart,
         subagent_name: start.subagent_name.clone(),
         client_tool: start.client_tool,
         decision,
+        covered_by,
         ..ToolBlock::default()
     }
     .into()
@@ -102,6 +108,8 @@ pub(super) fn permission(NewBlock { id, at: started_at }: NewBlock, request: &Pe
         title: mask(&title),
         options: request.options.clone(),
         judged: request.judged.clone(),
+        fixed_input: request.fixed_input,
+        expiry: request.expiry.clone(),
         ..PermissionBlock::default()
     }
     .into()
@@ -128,6 +136,10 @@ pub(super) fn interrupt(NewBlock { id, at: started_at }: NewBlock, request: &Int
         tool_use_id: request.tool_use_id.clone(),
         props: request.props.clone(),
         surface: request.surface,
+        component_id: request.component_id.clone(),
+        actions: request.actions.clone(),
+        title: request.title.clone(),
+        value_schema: request.value_schema.clone(),
         ..InterruptBlock::default()
     }
     .into()

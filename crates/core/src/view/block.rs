@@ -8,9 +8,10 @@ use serde_with::skip_serializing_none;
 use super::mask::mask;
 use super::nodes::PlanStep;
 use crate::blob::BlobRef;
+use crate::component::Component;
 use crate::event::{
-    CompactionReason, CompactionTrigger, FileDiff, Image, Judged, PermissionOption, PermissionReply, PolicyEffect,
-    Question, RuleScope, Surface, Unanswered, WorkStatus,
+    AskExpiry, CompactionReason, CompactionTrigger, FileDiff, Image, Judged, PermissionOption, PermissionReply,
+    PolicyEffect, Question, RuleScope, Surface, Unanswered, WorkStatus,
 };
 use crate::id::{AskId, SessionId, SubagentId, ToolUseId};
 use crate::time::Timestamp;
@@ -155,6 +156,8 @@ blocks! {
         pub images: Option<Vec<Image>>,
         /// What the rules said about the call, before it ran.
         pub decision: Option<Decision>,
+        /// The component that shows this call, so that the row need not.
+        pub covered_by: Option<String>,
     }
     Permission(PermissionBlock) = "permission" {
         pub ask_id: AskId,
@@ -172,6 +175,12 @@ blocks! {
         pub unanswered: Option<Unanswered>,
         /// Which rule wants a person to decide, and what the call would do.
         pub judged: Option<Box<Judged>>,
+        /// The call can be allowed or not, but not with another input.
+        pub fixed_input: Option<bool>,
+        /// When it ends by itself, and whether the call runs then.
+        pub expiry: Option<AskExpiry>,
+        /// The ask whose answer settled this one too.
+        pub along_with: Option<AskId>,
     }
     Question(QuestionBlock) = "question" {
         pub ask_id: AskId,
@@ -192,18 +201,23 @@ blocks! {
         pub surface: Surface,
         /// The call that waits, when a client has to run a tool.
         pub tool_use_id: Option<ToolUseId>,
+        /// The component that waits, when it is shown already.
+        pub component_id: Option<String>,
+        /// Which of its actions end the wait; all, if absent.
+        pub actions: Option<Vec<String>>,
+        pub title: Option<String>,
+        /// What a value must fit; without it, what the component says that it answers.
+        pub value_schema: Option<Value>,
         pub state: InterruptState,
         pub value: Option<Value>,
         pub by: Option<String>,
         pub reason: Option<String>,
         pub unanswered: Option<Unanswered>,
     }
+    /// A component in the conversation; one line without `props`, when `surface` says that it has moved elsewhere.
     Component(ComponentBlock) = "component" {
-        pub component_id: String,
-        pub name: String,
-        pub surface: Surface,
-        #[serde(default, skip_serializing_if = "Value::is_null")]
-        pub props: Value,
+        #[serde(flatten)]
+        pub component: Component,
     }
     /// A sub-agent, with what it does.
     Subagent(SubagentBlock) = "subagent" {

@@ -7,12 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::Block;
-use super::nodes::Message;
+use super::nodes::{Component, Message};
 use crate::id::Seq;
 use crate::projection::Muted;
 
-/// From the session down: a message, a block in it, a block in that. Empty is the session itself.
+/// From the session down: a message, a block in it, a block in that. Empty is the session itself. [`COMPONENTS`] in the place of a message leads to
+/// `components`, by their ids.
 pub type Path = Vec<String>;
+
+/// What a path begins with that leads to the components beside the conversation. No id can hold an `@` followed by letters.
+pub const COMPONENTS: &str = "@components";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,9 +27,9 @@ pub enum Op {
     Append { path: Path, field: TextField, text: String },
     /// Other values for some fields; `null` removes one.
     Set { path: Path, fields: Fields },
-    /// One more message or block, after the others there.
+    /// One more message, block or component, after the others there.
     Insert { path: Path, node: Node },
-    /// A message or block that is not shown any more.
+    /// A message, block or component that is not shown any more.
     Remove { path: Path },
 }
 
@@ -47,6 +51,7 @@ pub enum TextField {
 pub enum Node {
     Message(Box<Message>),
     Block(Block),
+    Component(Box<Component>),
 }
 
 /// Some fields of a view, a message or a block, by name: those that are different now.
@@ -148,18 +153,33 @@ pub fn merge(ops: Vec<Op>) -> Vec<Op> {
                 }
                 None => Some(Op::Append { path, field, text }),
             },
-            Op::Set { path, fields } => match merged.last_mut() {
-                Some(Op::Set { path: known, fields: before }) if *known == path => {
+            Op::Set { path, fields } => match same_node(&mut merged, &path) {
+                Some(before) => {
                     before.0.extend(fields.0);
                     None
                 }
-                _ => Some(Op::Set { path, fields }),
+                None => Some(Op::Set { path, fields }),
             },
             op @ (Op::Insert { .. } | Op::Remove { .. }) => Some(op),
         };
         merged.extend(rest);
     }
     merged
+}
+
+/// The last change of this node, if nothing came after it that is about the same: for a component, that may be some changes ago.
+fn same_node<'a>(merged: &'a mut [Op], wanted: &Path) -> Option<&'a mut Fields> {
+    let is_component = |path: &Path| path.first().is_some_and(|first| first == COMPONENTS);
+    let look_back = if is_component(wanted) { usize::MAX } else { 1 };
+    let other = merged.iter_mut().rev().take(look_back).find(|op| match op {
+        Op::Set { path, .. } => path == wanted || path.is_empty(),
+        Op::Insert { path, .. } | Op::Remove { path } => is_component(path),
+        Op::Append { .. } => false,
+    });
+    match other {
+        Some(Op::Set { path, fields }) if path == wanted => Some(fields),
+        _ => None,
+    }
 }
 
 fn same_text<'a>(merged: &'a mut [Op], wanted: &Path, wanted_field: TextField) -> Option<&'a mut String> {

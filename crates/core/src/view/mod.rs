@@ -16,7 +16,7 @@ mod tests;
 mod window;
 
 pub use self::block::*;
-pub use self::change::{Fields, Node, Op, Ops, OpsFrame, Path, TextField, merge};
+pub use self::change::{COMPONENTS, Fields, Node, Op, Ops, OpsFrame, Path, TextField, merge};
 pub use self::fold::{Fold, NotUsable, Part};
 pub use self::mask::mask;
 pub use self::nodes::*;

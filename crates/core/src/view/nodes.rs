@@ -8,8 +8,9 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 
 use super::block::Block;
+pub use crate::component::Component;
 use crate::event::{
-    Activity, BackgroundKind, FileChange, Origin, Outcome, Part, QueueItem, SessionEnded, SlashCommand, Surface, Usage,
+    Activity, BackgroundKind, FileChange, Origin, Outcome, Part, QueueItem, SessionEnded, SlashCommand, Usage,
 };
 use crate::id::{AskId, BackgroundId, MessageId, Seq, SessionId, ToolUseId, TurnId};
 use crate::summary::AskKind;
@@ -28,6 +29,7 @@ pub struct View {
     pub queue: Vec<QueueItem>,
     /// Messages for the running turn that have not reached the agent.
     pub steers: Vec<PendingSteer>,
+    /// The components that are not in the conversation, in the order of their first facts.
     pub components: Vec<Component>,
     /// What goes on between turns.
     pub background: Vec<BackgroundWork>,
@@ -118,17 +120,6 @@ pub struct OpenAsk {
 pub struct PendingSteer {
     pub message_id: MessageId,
     pub content: Option<Vec<Part>>,
-}
-
-/// Something that an agent draws.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ViewComponent")]
-pub struct Component {
-    pub component_id: String,
-    pub name: String,
-    pub surface: Surface,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub props: Value,
 }
 
 /// Something that goes on between turns: a command, another tool's call, a sub-agent, or a time the agent has set itself.

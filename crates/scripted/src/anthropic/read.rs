@@ -69,6 +69,7 @@ pub(crate) fn read(body: &[u8]) -> Result<ModelRequest, Malformed> {
         directory,
         system,
         effort: body.pointer("/output_config/effort").and_then(Value::as_str).map(str::to_owned),
+        schema: body.pointer("/output_config/format/schema").map(Value::to_string),
         tools,
     })
 }

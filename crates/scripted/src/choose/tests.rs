@@ -17,6 +17,7 @@ fn asked() -> ModelRequest {
         after: Vec::new(),
         system: "You are an agent".to_owned(),
         effort: None,
+        schema: None,
         tools: vec![Offered { name: "Bash".to_owned(), namespace: None, input: InputForm::Object }],
         directory: None,
     }

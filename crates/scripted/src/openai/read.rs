@@ -52,6 +52,7 @@ pub(crate) fn read(body: &[u8], metadata: Option<&[u8]>) -> Result<ModelRequest,
         after: results.iter().filter_map(|result| caller(result.get("call_id")?.as_str()?)).collect(),
         system: system.join("\n"),
         effort: body.pointer("/reasoning/effort").and_then(Value::as_str).map(str::to_owned),
+        schema: body.pointer("/text/format/schema").map(Value::to_string),
         tools: tools(&body, items),
         directory: directory(items),
     })

@@ -36,6 +36,8 @@ pub struct Seen {
     pub system: String,
     /// How much the model was to think, in its API's words.
     pub effort: Option<String>,
+    /// The shape that the answer was to have, as JSON.
+    pub schema: Option<String>,
     /// The tools that were offered.
     pub tools: Vec<String>,
     /// The reply that answered; none if no reply of the script did.
@@ -60,6 +62,7 @@ impl Seen {
             tool_result: None,
             system: String::new(),
             effort: None,
+            schema: None,
             tools: Vec::new(),
             reply: None,
             miss: false,
@@ -76,6 +79,7 @@ impl Seen {
             heard: asked.heard.iter().map(|text| beginning(text)).collect(),
             tool_result: asked.tool_result.as_deref().map(beginning),
             effort: asked.effort.clone(),
+            schema: asked.schema.as_deref().map(beginning),
             system: asked.system.chars().take(MAX_SYSTEM).collect(),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
             miss: reply.is_none() && asked.kind == Kind::Turn,

@@ -21,6 +21,7 @@ fn asked(api: Api, tools: &[(&str, InputForm)]) -> ModelRequest {
         after: Vec::new(),
         system: String::new(),
         effort: None,
+        schema: None,
         tools: tools.iter().map(offered).collect(),
         directory: Some("/w".to_owned()),
     }

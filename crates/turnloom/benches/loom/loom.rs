@@ -123,6 +123,7 @@ impl Writer {
             summary: summary(),
             at: Timestamp::from_millis(i64::try_from(self.head.0).unwrap_or_default()),
             durability: Durability::Grouped,
+            agent: None,
         }
     }
 }

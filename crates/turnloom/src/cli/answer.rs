@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// By which of the rules that the ask offers: its number in `turnloom asks`, or the rule itself; the first, if not given
     #[arg(long, value_name = "RULE", requires = "always")]
     rule: Option<String>,
+    /// Answer every equal ask in the same way, in all sessions: the same tool with the same input
+    #[arg(long, conflicts_with_all = ["answer", "value"])]
+    all_equal: bool,
     /// Do not allow it, or do not answer
     #[arg(long, group = "what")]
     reject: bool,
@@ -46,15 +49,35 @@ pub(super) struct Args {
     value: Option<String>,
 }
 
+/// What the daemon says to an answer.
+#[derive(Debug, serde::Deserialize)]
+struct Answered {
+    /// Equal ones that were settled with it.
+    #[serde(default)]
+    also: Vec<serde::de::IgnoredAny>,
+}
+
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let client = context.target.running().await?;
     let session = connect::session(&client, &args.session).await?.session_id;
     let mut waiting = asks::list(&client).await?;
     waiting.retain(|asked| asked.session_id == session);
     let asked = find(&waiting, &args.ask)?;
-    let reply = reply(&args, asked)?;
-    client.post::<serde_json::Value>(&path(&session, &reply.path), &reply.body).await?;
-    context.terminal.talk("Answered.\n");
+    let mut reply = reply(&args, asked)?;
+    if args.all_equal {
+        if asked.is_some_and(|asked| asked.ask.kind != AskKind::Permission) {
+            return Err(Failure::new("only permissions can be equal", "answer it without --all-equal").into());
+        }
+        if let Some(body) = reply.body.as_object_mut() {
+            body.insert("also".to_owned(), "equal".into());
+        }
+    }
+    let answered: Answered = client.post(&path(&session, &reply.path), &reply.body).await?;
+    context.terminal.talk(&match answered.also.len() {
+        0 => "Answered.\n".to_owned(),
+        1 => "Answered, and one equal ask with it.\n".to_owned(),
+        many => format!("Answered, and {many} equal asks with it.\n"),
+    });
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use turnloom_core::event::{PermissionOption, PermissionReply};
+use turnloom_core::event::{PermissionOption, PermissionReply, PermissionRequest};
 use turnloom_core::id::SessionId;
 use turnloom_core::summary::{AskKind, AskRequest, PendingAsk};
 
 use super::Context;
-use super::render::{Ink, Look, age, one_line};
+use super::render::{Ink, Look, age, duration, one_line};
 use super::rules::in_one_line;
 use crate::client::Client;
 use crate::session::now;
@@ -89,6 +89,12 @@ fn show(asked: &SessionAsk, now: i64, look: Look) -> String {
     if let Some(subagent_id) = &ask.subagent_id {
         let name = ask.subagent_name.as_deref().unwrap_or(subagent_id.as_str());
         text.push_str(&look.paint(Ink::Dim, &format!("  by the sub-agent {}", one_line(name))));
+        text.push('\n');
+    }
+    if let AskRequest::Permission(PermissionRequest { expiry: Some(expiry), .. }) = &ask.request {
+        let then = if expiry.allowed { "allowed" } else { "denied" };
+        let left = duration((expiry.at.millis() - now).max(0));
+        text.push_str(&look.paint(Ink::Dim, &format!("  {then} in {left}, if nobody answers")));
         text.push('\n');
     }
     let mut how = match ask.kind {

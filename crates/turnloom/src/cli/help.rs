@@ -5,11 +5,13 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 const GROUPS: &[(&str, &[&str])] = &[
-    ("The daemon", &["up", "open", "sign-ins", "doctor", "agents"]),
+    ("The daemon", &["up", "open", "sign-ins", "token", "tokens", "doctor", "agents"]),
     ("Talk to an agent", &["run", "chat"]),
-    ("Sessions", &["sessions", "events", "send", "stop", "continue", "export", "import", "adopt"]),
+    ("Sessions", &["sessions", "events", "send", "stop", "continue", "emit", "export", "import", "adopt"]),
+    ("What runs by itself", &["schedule"]),
     ("What waits for you", &["asks", "answer"]),
-    ("What agents may do", &["rules", "policy"]),
+    ("What agents may do", &["rules", "policy", "budget"]),
+    ("Other services", &["channel", "webhook"]),
     ("Recordings and scripts", &["record", "replay", "scripted"]),
     ("Your shell", &["completions"]),
 ];

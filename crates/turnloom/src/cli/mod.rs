@@ -8,11 +8,14 @@ mod answer;
 mod answering;
 mod asks;
 mod browser;
+mod budget;
+mod channel;
 mod chat;
 mod completions;
 mod connect;
 mod continue_queue;
 mod doctor;
+mod emit;
 mod events;
 mod export;
 mod failure;
@@ -28,6 +31,7 @@ pub mod render;
 mod replay;
 mod rules;
 mod run;
+mod schedule;
 mod scripted;
 mod send;
 mod sessions;
@@ -35,7 +39,10 @@ mod sign_ins;
 mod stop;
 mod talk;
 mod terminal;
+mod token;
+mod tokens;
 mod up;
+mod webhook;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +53,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use self::connect::Target;
 pub use self::reference::reference;
 use self::terminal::{ColorWhen, Terminal};
-use crate::{config, token};
+use crate::config;
 
 /// Threads for a daemon that serves one person for one command.
 const COMMAND_THREADS: usize = 2;
@@ -86,7 +93,10 @@ enum Command {
     Up(up::Args),
     Open(open::Args),
     SignIns(sign_ins::Args),
+    Token(token::Args),
+    Tokens(tokens::Args),
     Doctor(doctor::Args),
+    Emit(emit::Args),
     Run(run::Args),
     Chat(chat::Args),
     Sessions(sessions::Args),
@@ -98,6 +108,10 @@ enum Command {
     Answer(answer::Args),
     Rules(rules::Args),
     Policy(policy::Args),
+    Budget(budget::Args),
+    Channel(channel::Args),
+    Webhook(webhook::Args),
+    Schedule(schedule::Args),
     Export(export::Args),
     Import(import::Args),
     Adopt(adopt::Args),
@@ -129,7 +143,7 @@ pub fn main() -> ExitCode {
     let given = data.is_some();
     let target = Target { data: data.unwrap_or_else(config::default_data), url, token };
     let mut context = Context { terminal: Terminal::new(color), target };
-    if let Err(error) = context.target.token.as_deref().map_or(Ok(()), token::check) {
+    if let Err(error) = context.target.token.as_deref().map_or(Ok(()), crate::token::check) {
         let (what, hint) = failure::explain(&error.into());
         context.terminal.failed(&what, hint.as_deref());
         return WRONG_USAGE.into();
@@ -167,6 +181,9 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Up(args) => up::run(args, data_given, context).await,
             Command::Open(args) => open::run(args, context).await,
             Command::SignIns(args) => sign_ins::run(args, context).await,
+            Command::Token(args) => token::run(args, context).await,
+            Command::Tokens(args) => tokens::run(&args, context).await,
+            Command::Emit(args) => emit::run(args, context).await,
             Command::Doctor(args) => Box::pin(doctor::run(args, context)).await,
             Command::Run(args) => Box::pin(run::run(args, context)).await,
             Command::Chat(args) => Box::pin(chat::run(args, context)).await,
@@ -185,6 +202,10 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Replay(args) => replay::run(&args, context),
             Command::Rules(args) => Box::pin(rules::run(args, context)).await,
             Command::Policy(args) => Box::pin(policy::run(args, context)).await,
+            Command::Budget(args) => budget::run(args, context).await,
+            Command::Channel(args) => Box::pin(channel::run(args, context)).await,
+            Command::Webhook(args) => Box::pin(webhook::run(args, context)).await,
+            Command::Schedule(args) => Box::pin(schedule::run(args, context)).await,
             Command::Agents(args) => agents::run(&args, context),
             Command::Completions(args) => completions::run(&args, context),
         }

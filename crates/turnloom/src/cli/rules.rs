@@ -62,7 +62,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
     let look = context.terminal.out;
     let mut table = String::new();
     for rule in &rules {
-        let StoredRule { id, scope, rule, note } = serde_json::from_value(rule.clone())?;
+        let StoredRule { id, scope, rule, note, .. } = serde_json::from_value(rule.clone())?;
         let scope = match scope {
             RuleScope::Session => "session",
             RuleScope::Project => "project",

@@ -82,7 +82,7 @@ impl With {
 }
 
 /// `key=value`: a value that is JSON is what it says, any other is a text.
-fn param(given: &str) -> Result<(String, Value), String> {
+pub(super) fn param(given: &str) -> Result<(String, Value), String> {
     let (key, value) = given.split_once('=').ok_or("a parameter is written KEY=VALUE")?;
     let key = key.trim();
     if key.is_empty() {

@@ -77,6 +77,7 @@ pub(super) async fn run(args: Args, data_given: bool, context: &mut Context) -> 
     let mut signals = Signals::new()?;
     let options = options(&args, context)?;
     let daemon = Daemon::start(options).await.map_err(explain)?;
+    daemon.schedules.begin().await;
     // The model of the demo ends with the daemon.
     let demo = if args.demo_claude { make_demo(&daemon, context).await? } else { None };
     let first = if args.no_sample || demo.is_some() { None } else { make_first_session(&daemon).await? };

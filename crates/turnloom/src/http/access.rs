@@ -6,16 +6,19 @@ mod signer;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -26,9 +29,12 @@ use super::dialect::refuse;
 use super::dialect::universal::problem::Refused;
 use super::problem::Problem;
 use super::sign_ins::{SignIns, SignedIn};
+use super::{channels, component_pages};
 use crate::config::{is_host, is_origin};
 use crate::reader::UNBUFFERED;
+use crate::scoped_tokens::{Holder, Need, ScopedTokens};
 use crate::sync::Locked;
+pub use crate::token::random_token;
 
 pub(super) const COOKIE: &str = "turnloom";
 
@@ -54,6 +60,7 @@ pub struct Access {
     token: Option<TokenDigest>,
     links: Locked<HashMap<TokenDigest, Instant>>,
     sign_ins: SignIns,
+    scoped: ScopedTokens,
     hosts: Vec<String>,
     origins: Vec<String>,
     told: Locked<HashSet<String>>,
@@ -65,6 +72,8 @@ enum Entry {
     /// By the token, or because none is needed.
     Free,
     SignedIn(SignedIn),
+    /// By a token that opens some things.
+    Scoped(Holder),
     /// By a proof in the address.
     Signed,
     /// Everybody may see this.
@@ -79,12 +88,18 @@ enum Refusal {
 }
 
 impl Access {
-    pub fn new(token: Option<&str>, sign_ins: SignIns, hosts: &[String], origins: Vec<String>) -> Self {
+    pub fn new(
+        token: Option<&str>,
+        (sign_ins, scoped): (SignIns, ScopedTokens),
+        hosts: &[String],
+        origins: Vec<String>,
+    ) -> Self {
         let hosts = hosts.iter().map(|host| without_usual_port(host).to_owned()).collect();
         Self {
             token: token.map(digest),
             links: Locked::default(),
             sign_ins,
+            scoped,
             hosts,
             origins,
             told: Locked::default(),
@@ -94,6 +109,10 @@ impl Access {
 
     pub(super) fn sign_ins(&self) -> &SignIns {
         &self.sign_ins
+    }
+
+    pub(super) fn scoped_tokens(&self) -> &ScopedTokens {
+        &self.scoped
     }
 
     /// A new one-time token for `/login`.
@@ -124,16 +143,20 @@ impl Access {
     /// Whether a request of this kind with these headers may pass.
     #[cfg(feature = "socketio")]
     pub(super) fn admits(&self, method: &Method, headers: &HeaderMap) -> bool {
-        self.admit(method, headers).is_ok()
+        matches!(self.admit(method, headers), Ok(Entry::Free | Entry::SignedIn(_)))
     }
 
     /// The origin is known to be trusted, if there is one.
     fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<Entry, Refusal> {
+        let given = text(headers, header::AUTHORIZATION).and_then(secret);
+        let given = given.or_else(|| offered(headers).map(Cow::Owned));
+        if let Some(holder) = given.as_deref().and_then(|given| self.scoped.find(given.trim())) {
+            return Ok(Entry::Scoped(holder));
+        }
         let Some(token) = &self.token else {
             return if is_of_others(headers) { Err(Refusal::ForeignPage) } else { Ok(Entry::Free) };
         };
-        let given = text(headers, header::AUTHORIZATION).and_then(secret);
-        if let Some(given) = given.or_else(|| offered(headers).map(Cow::Owned)) {
+        if let Some(given) = given {
             let is_right = bool::from(digest(given.trim()).ct_eq(token));
             return if is_right { Ok(Entry::Free) } else { Err(Refusal::Unauthorized) };
         }
@@ -241,16 +264,6 @@ fn offered(headers: &HeaderMap) -> Option<String> {
     String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
 }
 
-/// 256 random bits.
-pub fn random_token() -> String {
-    let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
-    let mut hash = Sha256::new();
-    for part in random {
-        hash.update(part.as_bytes());
-    }
-    turnloom_core::blob::hex(&hash.finalize())
-}
-
 fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text.as_bytes()).into()
 }
@@ -274,8 +287,19 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
         Ok(entry) => entry,
         Err(refused) => return *refused,
     };
-    let signed_in = match entry {
-        Entry::SignedIn(signed_in) => signed_in,
+    let matched = request.extensions().get::<MatchedPath>().map(|matched| matched.as_str().to_owned());
+    let need = app.needs.of(request.method(), matched.as_deref(), request.uri().path());
+    let ended = match entry {
+        Entry::Scoped(holder) if holder.may(need) => {
+            request.extensions_mut().insert(holder.clone());
+            holder.ended().boxed()
+        }
+        Entry::Scoped(holder) => return forbidden(request.uri().path(), holder.name()),
+        Entry::SignedIn(_) if need == Need::Owner => return forbidden(request.uri().path(), "a browser"),
+        Entry::SignedIn(signed_in) => {
+            request.extensions_mut().insert(signed_in.clone());
+            signed_in.ended.cancelled_owned().boxed()
+        }
         Entry::Signed => {
             // It was made to be shown, also by pages of others.
             let mut response = next.run(request).await;
@@ -290,14 +314,37 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
             };
         }
     };
-    let ended = signed_in.ended.clone();
-    request.extensions_mut().insert(signed_in);
     let response = next.run(request).await;
     if !is_stream(&response) {
         return response;
     }
-    // Signing out also ends open streams.
-    response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended.cancelled_owned())))
+    // Signing out, or revoking a token, also ends open streams.
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
+}
+
+fn forbidden(path: &str, who: &str) -> Response {
+    let detail = format!("{who} may not do this; see the scopes in `turnloom tokens`");
+    refuse(path, Problem::new(StatusCode::FORBIDDEN, "forbidden", detail))
+}
+
+/// Until when what a request opens may stay open.
+pub(super) struct Ends(BoxFuture<'static, ()>);
+
+impl Ends {
+    pub(super) async fn ended(self) {
+        self.0.await;
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Ends {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let extensions = &parts.extensions;
+        let signed_in = extensions.get::<SignedIn>().map(|signed_in| signed_in.ended.clone().cancelled_owned().boxed());
+        let scoped = extensions.get::<Holder>().map(|holder| holder.clone().ended().boxed());
+        Ok(Self(signed_in.or(scoped).unwrap_or_else(|| std::future::pending().boxed())))
+    }
 }
 
 /// Whether a request was sent to a name of ours, by a page that may.
@@ -313,7 +360,9 @@ fn check_host_and_origin(app: &App, request: &Request) -> Result<(), Box<Respons
             format!("this daemon does not serve the host {host:?}; add it to `hosts` in config.toml if it should");
         return refused(StatusCode::MISDIRECTED_REQUEST, "foreign_host", detail);
     }
-    if let Some(origin) = headers.get(header::ORIGIN) {
+    // A frame without an origin loads the files of its page; they are the same for everybody.
+    let is_for_frames = is_frame_file(path) && request.method().is_safe();
+    if let Some(origin) = headers.get(header::ORIGIN).filter(|_| !is_for_frames) {
         let origin = String::from_utf8_lossy(origin.as_bytes());
         if !app.access.trusts(&origin) {
             app.access.log_once("origins", &origin);
@@ -359,7 +408,14 @@ fn is_open(path: &str) -> bool {
         // What describes the API is the same for everybody.
         || matches!(path, "/api/openapi.json" | "/api/asyncapi.json" | "/api/events.schema.json")
         || path.starts_with("/static/")
+        // Each channel asks for its own signature.
+        || path.starts_with(channels::PREFIX)
+        || is_frame_file(path)
         || is_gateway(path)
+}
+
+fn is_frame_file(path: &str) -> bool {
+    path.starts_with(component_pages::PREFIX)
 }
 
 /// Every stream asks proxies not to collect it, whatever it is written in.

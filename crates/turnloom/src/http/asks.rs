@@ -18,6 +18,7 @@ use super::extract::{Body, Client, Session, path};
 use super::lists::LiveAsks;
 use super::problem::Problem;
 use crate::reader;
+use crate::session::SettledAlong;
 
 #[derive(Debug, Serialize, JsonSchema)]
 
@@ -76,10 +77,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Ask {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "it is the word on the wire")]
 pub(super) struct Resolved {
     resolved: bool,
     /// Where the log says so.
     seq: Seq,
+    /// What else was settled by it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<SettledAlong>,
+}
+
+/// Which other asks an answer settles.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Also {
+    /// Those that wait for the same tool with the same input, in all sessions.
+    Equal,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -98,11 +111,16 @@ pub(super) struct Permission {
     /// With `stop`: whether the messages that wait go on by themselves.
     #[serde(default)]
     then: AfterStop,
+    /// Answer other asks in the same way. Each is settled once, and says which one it was answered along with.
+    also: Option<Also>,
 }
 
 impl Permission {
     pub(super) fn into_answer(self) -> Result<Answer, Problem> {
-        let Permission { reply, updated_input, message, rule, stop, then } = self;
+        let Permission { reply, updated_input, message, rule, stop, then, also } = self;
+        if also.is_some() {
+            return Err(Problem::invalid("`also` is taken where an answer is posted: .../permissions/{ask_id}"));
+        }
         if updated_input.is_some() && reply == PermissionReply::Reject {
             return Err(Problem::invalid("`updated_input` goes with a permission, not with a rejection"));
         }
@@ -116,9 +134,20 @@ pub(super) async fn permission(
     Session(id): Session,
     Ask(ask_id): Ask,
     Client(by): Client,
-    Body(permission): Body<Permission>,
+    Body(mut permission): Body<Permission>,
 ) -> Result<Json<Resolved>, Problem> {
-    answer(&app, &id, ask_id, permission.into_answer()?, by).await
+    let also = permission.also.take();
+    if also.is_some() && permission.updated_input.is_some() {
+        return Err(Problem::invalid("`updated_input` is for one call, so it does not go with `also`"));
+    }
+    let given = permission.into_answer()?;
+    match also {
+        None => answer(&app, &id, ask_id, given, by).await,
+        Some(Also::Equal) => {
+            let (seq, also) = app.sessions.answer_equal(&id, ask_id, given, by).await?;
+            Ok(Json(Resolved { resolved: true, seq, also }))
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -202,7 +231,7 @@ pub(super) async fn tool_result(
     let reply =
         app.sessions.execute(&id, ClientCommand { by, command: Command::ToolResult { tool_use_id, answer } }).await?;
     let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("a result")) };
-    Ok(Json(Resolved { resolved: true, seq }))
+    Ok(Json(Resolved { resolved: true, seq, also: Vec::new() }))
 }
 
 pub(super) async fn answer(
@@ -214,5 +243,5 @@ pub(super) async fn answer(
 ) -> Result<Json<Resolved>, Problem> {
     let reply = app.sessions.execute(id, ClientCommand { by, command: Command::Answer { ask_id, answer } }).await?;
     let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("an answer")) };
-    Ok(Json(Resolved { resolved: true, seq }))
+    Ok(Json(Resolved { resolved: true, seq, also: Vec::new() }))
 }

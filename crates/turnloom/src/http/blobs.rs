@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -16,15 +16,24 @@ use super::App;
 use super::dialect::history::Reading;
 use super::pieces::{first_of_blob, rest_of_blob};
 use super::problem::Problem;
-use crate::log::BlobRange;
+use crate::log::{BlobOwner, BlobRange};
+use crate::scoped_tokens::{Holder, Need};
 
 pub(super) async fn blob(
     State(app): State<App>,
     Path(name): Path<String>,
+    holder: Option<Extension<Holder>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let unknown = || Problem::new(StatusCode::NOT_FOUND, "blob_not_found", format!("there is no blob {name:?}"));
     let id = BlobId::parse(&name).ok_or_else(unknown)?;
+    if let Some(Extension(holder)) = holder.filter(|Extension(holder)| !holder.may(Need::Read(None))) {
+        let owners = app.sessions.log().blob_owners(&id).await?;
+        let may =
+            |owner: &BlobOwner| holder.may(Need::Read(Some(owner.session.as_str()))) || holder.may_be(&owner.runtime);
+        // Whether there is such a blob is not for somebody to know who may not read it.
+        owners.iter().any(may).then_some(()).ok_or_else(unknown)?;
+    }
     if wants_picture(&headers) {
         let reading = Reading::begin(&app).await;
         let slice = app.sessions.log().blob(&id, BlobRange::default()).await?.ok_or_else(unknown)?;

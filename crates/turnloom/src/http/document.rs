@@ -167,11 +167,14 @@ fn described(content: Content, generator: &mut SchemaGenerator) -> Option<(&'sta
 const IN_PATHS: &[(&str, &str)] = &[
     ("agent", "The name of a runtime, or `default`"),
     ("artifact_id", "The id of an artifact, from its event"),
+    ("hash", "Which state of the component's folder, from its entry"),
+    ("path", "A file in the folder"),
     ("channel", "The name of a channel, from its first message"),
     ("ask_id", "The id of an ask, from its event or the list of asks"),
     ("background_id", "The id of background work, from its event"),
     ("blob_id", "The id of a blob, from the event that refers to it"),
     ("component_id", "The id of a component, from its event"),
+    ("delivery_id", "The id of a delivery, from the list of deliveries"),
     ("id", "The id of a session"),
     ("interrupt_id", "The id of an interrupt, from its event or the list of asks"),
     ("message_id", "The id of a message"),
@@ -188,6 +191,11 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
     names.map(|name| name.trim_start_matches('*')).map(move |name| {
         let described = match name {
             "id" if path.starts_with("/api/sign-ins/") => "The id of a sign-in, or `current`",
+            "id" if path.starts_with("/api/tokens/") => "The id of a token",
+            "id" if path.starts_with("/api/webhooks/") => "The id of a webhook",
+            "channel" if path.starts_with("/hooks/") => "The name of a channel",
+            "name" if path.starts_with("/api/channels/") => "The name of a channel",
+            "name" if path.contains("component") || path.starts_with("/views/") => "The name of a component",
             _ => IN_PATHS.iter().find(|(known, _)| *known == name).map_or("", |(_, what)| *what),
         };
         json!({ "name": name, "in": "path", "required": true, "description": described, "schema": { "type": "string" } })

@@ -7,9 +7,11 @@ use axum::http::{StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tower_http::timeout::TimeoutError;
+use turnloom_core::event::AGENT;
 use turnloom_core::id::SessionId;
 
 use super::problem::Problem;
+use crate::scoped_tokens::Holder;
 
 /// The longest name of a client.
 const MAX_NAME: usize = 64;
@@ -112,6 +114,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        if let Some(holder) = parts.extensions.get::<Holder>() {
+            return Ok(Client(holder.name().to_owned()));
+        }
         Self::named(parts.headers.get("turnloom-client").and_then(|name| name.to_str().ok()))
     }
 }
@@ -120,6 +125,8 @@ impl Client {
     /// A client that does not give a name is called `api`.
     pub(super) fn named(name: Option<&str>) -> Result<Self, Problem> {
         match name.map(str::trim) {
+            // What an agent did itself is not what somebody did to it.
+            Some(AGENT) => Err(Problem::invalid(format!("the name {AGENT:?} is taken; a client needs another"))),
             None | Some("") => Ok(Client("api".to_owned())),
             Some(name) if name.len() <= MAX_NAME => Ok(Client(name.to_owned())),
             Some(_) => Err(Problem::invalid(format!("the name of a client has at most {MAX_NAME} characters"))),

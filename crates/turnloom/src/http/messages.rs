@@ -27,6 +27,21 @@ pub(super) struct Send {
     /// What to do when a turn is running.
     #[serde(default)]
     when: When,
+    /// Whose words they are.
+    #[serde(default)]
+    origin: Words,
+}
+
+/// Whose words a client sends.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "MessageOrigin")]
+pub(super) enum Words {
+    /// Those of the person.
+    #[default]
+    User,
+    /// Those of a component's page, which the person has let through.
+    Component,
 }
 
 /// A text, or a list of parts.
@@ -135,7 +150,11 @@ impl Send {
             |text: String| MessageId::parse(&text).map_err(|error| Problem::invalid(format!("`message_id`: {error}")));
         let id = self.message_id.map(parse).transpose()?;
         let content = self.message.check(app, runtime)?;
-        Ok((Message { id, content, origin: Origin::User }, self.when))
+        let origin = match self.origin {
+            Words::User => Origin::User,
+            Words::Component => Origin::Component,
+        };
+        Ok((Message { id, content, origin, source: None }, self.when))
     }
 }
 

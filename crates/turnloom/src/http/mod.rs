@@ -2,17 +2,21 @@
 //! either.
 
 mod access;
+mod agents;
 mod asks;
 mod assets;
 mod asyncapi;
 mod background;
 mod blobs;
+mod channels;
+mod component_pages;
 mod components;
 mod connections;
 mod conversations;
 mod dialect;
 mod docs;
 mod document;
+mod emit;
 mod events;
 mod export;
 mod extract;
@@ -26,14 +30,18 @@ mod policy;
 mod problem;
 mod queue;
 mod routes;
+mod schedules;
 mod serve;
 mod sessions;
 mod shapes;
 mod sign_ins;
 mod state;
 mod table;
+mod tokens;
 mod turns;
+mod usage;
 mod views;
+mod webhooks;
 mod websocket;
 mod wire;
 
@@ -61,11 +69,15 @@ pub use self::problem::Problem;
 use self::routes::routes;
 pub use self::serve::Server;
 pub use self::sign_ins::SignIns;
+use crate::channels::Channels;
+use crate::component_folders::ComponentFolders;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::process::Spawner;
 use crate::reader::{self, Reader, UNBUFFERED};
+use crate::schedules::Schedules;
 use crate::session::Sessions;
+use crate::webhooks::Webhooks;
 
 /// What every handler can reach. Cloning shares it.
 #[derive(Debug, Clone)]
@@ -74,10 +86,15 @@ pub struct App(Arc<Shared>);
 #[derive(Debug)]
 pub struct Shared {
     pub sessions: Sessions,
+    pub schedules: Schedules,
     pub access: Access,
     pub metrics: Arc<Metrics>,
     pub spawner: Spawner,
     pub reader: Reader,
+    /// How often facts are added from outside.
+    emits: emit::Calls,
+    /// What each route asks of a scoped token.
+    needs: table::Needs,
     /// Ends every stream.
     closing: CancellationToken,
     /// What goes on beside requests: sockets, and watching answers leave. The server waits for their sockets.
@@ -87,15 +104,31 @@ pub struct Shared {
     /// Permits for answers with a large page.
     pages: Arc<Semaphore>,
     /// Sockets of those whom no WebSocket reaches.
-    channels: websocket::channel::Channels,
+    socket_channels: websocket::channel::Channels,
     /// Whose files lie on the disk until it is their turn to be imported.
     imports: Semaphore,
     tasks: TaskHub,
+    pub channels: Channels,
+    pub webhooks: Webhooks,
+    /// Components of people's own, with their pages.
+    component_folders: ComponentFolders,
     /// Where files may be kept for a moment.
     data: PathBuf,
     /// After how long without a word a turn is taken for dead.
     zombie_after: Duration,
     openapi: Value,
+}
+
+/// What goes on beside sessions, for handlers to reach.
+#[derive(Debug)]
+pub struct Services {
+    pub tasks: TaskHub,
+    pub reader: Reader,
+    pub schedules: Schedules,
+    pub channels: Channels,
+    pub webhooks: Webhooks,
+    /// Where files may be kept for a moment.
+    pub data: PathBuf,
 }
 
 impl std::ops::Deref for App {
@@ -111,27 +144,35 @@ impl App {
         sessions: Sessions,
         access: Access,
         metrics: Arc<Metrics>,
-        (tasks, data): (TaskHub, PathBuf),
+        services: Services,
         spawner: Spawner,
         config: &Config,
         closing: CancellationToken,
     ) -> Self {
-        let reader = Reader::new(sessions.log().clone(), config.max_followers, Arc::clone(&metrics), closing.clone());
+        let Services { tasks, reader, schedules, channels, webhooks, data } = services;
         let workers = TaskTracker::new();
         workers.spawn(reader::save_views(reader.views().clone(), closing.clone()));
+        let component_folders = ComponentFolders::open(&data, &config.components.dirs, &config.views.allow_domains);
+        sessions.set_folder_components(component_folders.registered());
         Self(Arc::new(Shared {
             sessions,
+            schedules,
             access,
             metrics,
             spawner,
             reader,
+            emits: emit::Calls::default(),
+            needs: routes().needs(),
             closing,
             workers,
             histories: dialect::history::room(),
             pages: Arc::new(Semaphore::new(dialect::history::PAGES_AT_ONCE)),
-            channels: websocket::channel::Channels::default(),
+            socket_channels: websocket::channel::Channels::default(),
             imports: Semaphore::new(import::MAX_FILES),
             tasks,
+            channels,
+            webhooks,
+            component_folders,
             data,
             zombie_after: Duration::from_secs(config.zombie_seconds.into()),
             openapi: openapi(),

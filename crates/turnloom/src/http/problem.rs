@@ -134,7 +134,10 @@ impl From<log::Error> for Problem {
             log::Error::NotFound(_) => Self::new(StatusCode::NOT_FOUND, "session_not_found", detail),
             log::Error::BadCursor => Self::new(StatusCode::BAD_REQUEST, "bad_cursor", detail),
             log::Error::Closed => Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail),
-            log::Error::Fenced { .. }
+            // A part of the daemon that knows what its clients changed says so itself.
+            log::Error::DocumentMoved { .. } => Self::new(StatusCode::CONFLICT, "changed_meanwhile", detail),
+            log::Error::BadDocuments(_)
+            | log::Error::Fenced { .. }
             | log::Error::HeadMoved { .. }
             | log::Error::Gap { .. }
             | log::Error::NewerSchema { .. }
@@ -156,6 +159,8 @@ impl From<Refusal> for Problem {
             | Refusal::Ended
             | Refusal::NotAgreed
             | Refusal::NotQueued(_) => StatusCode::CONFLICT,
+            Refusal::TurnOver(_) => StatusCode::CONFLICT,
+            Refusal::NotForEmit(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::Unsupported { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::AskNotFound(_)
             | Refusal::ComponentNotFound(_)
@@ -165,6 +170,8 @@ impl From<Refusal> for Problem {
             Refusal::Patch(shared::Error::DoesNotFit { .. } | shared::Error::Malformed(_)) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
+            Refusal::InvalidValue(_) | Refusal::DeniedByRule(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Refusal::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::Patch(shared::Error::TooLarge | shared::Error::TooMuch) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::Patch(shared::Error::TooDeep) | Refusal::TooDeep => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::Invalid(_) => StatusCode::BAD_REQUEST,

@@ -1,14 +1,17 @@
 //! Every route: its path, its purpose, its input and its answers. The handlers do the work.
 
 use serde_json::json;
+use turnloom_core::component::Entry;
 use turnloom_core::view::View;
 
 use super::dialect::universal::problem::Document as UniversalProblem;
-use super::table::{Route, Table, delete, get, patch, post};
+use super::table::{Route, Table, delete, get, patch, post, put};
 use super::{
-    SSE, asks, assets, background, blobs, components, conversations, dialect, docs, events, export, import, login,
-    messages, operations, policy, queue, sessions, shapes, sign_ins, state, turns, views, websocket, wire,
+    SSE, agents, asks, assets, background, blobs, channels, component_pages, components, conversations, dialect, docs,
+    emit, events, export, import, login, messages, operations, policy, queue, schedules, sessions, shapes, sign_ins,
+    state, tokens, turns, usage, views, webhooks, websocket, wire,
 };
+use crate::scoped_tokens::Need;
 
 pub(super) fn routes() -> Table {
     Table::default()
@@ -17,7 +20,11 @@ pub(super) fn routes() -> Table {
         .group("Events", event_routes())
         .group("Asks", ask_routes())
         .group("Policy", policy_routes())
+        .group("Schedules", schedules::routes())
+        .group("Channels", channels::routes())
+        .group("Webhooks", webhooks::routes())
         .group("Shared", shared_routes())
+        .group("Components", component_page_routes())
         .group("AI SDK", ai_sdk_routes().into_iter().map(Route::refuses_in_text))
         .group("AG-UI", ag_ui_routes())
         .group(
@@ -51,6 +58,21 @@ fn operation_routes() -> Vec<Route> {
         .answers_empty(204, "Signed out; its open connections are closed"),
         delete("/api/sign-ins", "Sign every browser out", sign_ins::end_all)
             .answers_empty(204, "Signed out; their open connections are closed"),
+        post("/api/tokens", "Make a token for somebody else, with a name and scopes", tokens::make)
+            .needs(|_| Need::Owner)
+            .body::<tokens::New>()
+            .example(json!({ "name": "research", "scopes": ["agent:research"] }))
+            .answers::<tokens::Made>(201, "The token; it cannot be shown again"),
+        get("/api/tokens", "List the tokens that were made", tokens::list)
+            .needs(|_| Need::Owner)
+            .answers::<tokens::List>(200, "The complete list, oldest first, without the secrets"),
+        delete("/api/tokens/{id}", "Revoke a token", tokens::revoke)
+            .needs(|_| Need::Owner)
+            .answers_empty(204, "Revoked; what was opened with it is closed"),
+        get("/api/usage", "Get what all sessions have spent, by day and by group, and what they may", usage::show)
+            .named("show_usage")
+            .query::<usage::UsageQuery>()
+            .answers::<usage::Usage>(200, "The sums up to now"),
         get("/metrics", "Get metrics for Prometheus", operations::metrics).answers_as(
             200,
             "Exposition text",
@@ -97,10 +119,37 @@ fn operation_routes() -> Vec<Route> {
     ]
 }
 
+/// Components of people's own.
+fn component_page_routes() -> Vec<Route> {
+    vec![
+        post("/api/components/reload", "Read the folders of components again", component_pages::reload)
+            .named("reload_components")
+            .answers::<component_pages::Reloaded>(200, "What is there now, and what was left out"),
+        get("/views/c/{name}/{hash}/{*path}", "Get a file of a component's page, for a frame", component_pages::file)
+            .named("component_file")
+            .open()
+            .answers_as(200, "The page", "text/html")
+            .answers_as(200, "A script", "text/javascript")
+            .answers_as(200, "A style sheet", "text/css")
+            .answers_as(200, "A picture", "image/svg+xml")
+            .answers_bytes(200, "A picture", "image/png")
+            .answers_bytes(200, "A file of another type", "application/octet-stream"),
+    ]
+}
+
+#[expect(clippy::too_many_lines, reason = "a table")]
+#[expect(clippy::redundant_closure, reason = "the constructor is for one lifetime, a closure for all")]
 fn session_routes() -> Vec<Route> {
     vec![
         get("/api/agents", "List the runtimes and whether each is ready", sessions::agents)
             .answers::<sessions::Agents>(200, "The complete list"),
+        get(
+            "/api/agents/connect",
+            "Connect as an agent: a WebSocket that carries all sessions of a process",
+            agents::connect,
+        )
+        .needs(|_| Need::BeSomeAgent)
+        .answers_empty(101, "Upgraded; the first message is `hello`, the first answer `welcome`"),
         get(
             "/api/agents/{runtime}/conversations",
             "List the conversations that an agent itself has stored for a directory, newest first",
@@ -113,7 +162,7 @@ fn session_routes() -> Vec<Route> {
             .example(json!({ "session_id": "try-me", "runtime": "mock", "params": { "title": "A first try" } }))
             .answers::<sessions::SessionView>(201, "Created")
             .answers::<sessions::SessionView>(200, "The session exists already, from the same request"),
-        get("/api/sessions", "List sessions, newest activity first", sessions::list)
+        get("/api/sessions", "List sessions, newest activity first", sessions::list).reads()
             .query::<sessions::ListQuery>()
             .answers::<sessions::SessionList>(200, "One page of sessions")
             .answers_as(
@@ -125,12 +174,12 @@ fn session_routes() -> Vec<Route> {
             .query::<import::ImportQuery>()
             .body_as(wire::NDJSON)
             .answers::<sessions::SessionView>(201, "Imported"),
-        get("/api/sessions/{id}/export", "Export a session as a file that `import` reads", export::export).answers_as(
+        get("/api/sessions/{id}/export", "Export a session as a file that `import` reads", export::export).reads().answers_as(
             200,
             "One JSON object per line: a header, the events, the blobs they name",
             wire::NDJSON,
         ),
-        get("/api/sessions/{id}", "Get a session", sessions::show).answers::<sessions::SessionView>(200, "The session"),
+        get("/api/sessions/{id}", "Get a session", sessions::show).reads().answers::<sessions::SessionView>(200, "The session"),
         patch("/api/sessions/{id}", "Change a session's title, model, mode or settings", sessions::update)
             .body::<sessions::Update>()
             .example(json!({ "title": "A better name" }))
@@ -141,16 +190,21 @@ fn session_routes() -> Vec<Route> {
             .answers_empty(204, "Deleted"),
         post("/api/sessions/{id}/unarchive", "Unarchive a session", sessions::unarchive)
             .answers::<sessions::SessionView>(200, "As it is now"),
-        post("/api/sessions/{id}/message", "Send a message", messages::send)
+        post("/api/sessions/{id}/message", "Send a message", messages::send).uses()
             .body::<messages::Send>()
             .example(json!({ "message": "demo", "message_id": "m-1" }))
             .answers::<turnloom_core::command::Receipt>(202, "Accepted and stored"),
-        post("/api/sessions/{id}/turn", "Send a message and stream its turn", turns::send_and_follow)
+        post("/api/sessions/{id}/emit", "Add facts to a session, all of them or none", emit::emit)
+            .needs(|session| Need::Emit(session))
+            .body::<emit::Emit>()
+            .example(json!({ "id": "step-7", "events": [{ "type": "evidence_changed", "data": { "evidence_id": "tests", "kind": "tests", "title": "Tests", "status": "passed" } }] }))
+            .answers::<emit::Accepted>(200, "Written; the same `id` again is answered the same"),
+        post("/api/sessions/{id}/turn", "Send a message and stream its turn", turns::send_and_follow).uses()
             .body::<messages::Send>()
             .example(json!({ "message": [{ "type": "text", "text": "echo hello" }] }))
             .answers_as(200, "`accepted`, then the turn's events until `done`", SSE)
             .answers_as(200, "`accepted`, then the turn's events until `done`", "text/plain"),
-        post("/api/sessions/{id}/stop", "Stop the running turn", sessions::stop)
+        post("/api/sessions/{id}/stop", "Stop the running turn", sessions::stop).uses()
             .body::<sessions::Stop>()
             .example(json!({ "then": "hold" }))
             .answers::<sessions::Stopped>(200, "The turn has ended"),
@@ -158,7 +212,7 @@ fn session_routes() -> Vec<Route> {
             "/api/sessions/{id}/background/{background_id}/stop",
             "Stop a background task or a background sub-agent",
             background::stop,
-        )
+        ).uses()
         .answers::<background::Stopping>(200, "The agent was asked to stop it"),
         post("/api/sessions/{id}/resume", "Start the agent and resume its conversation", sessions::resume)
             .body::<sessions::Resume>()
@@ -174,21 +228,21 @@ fn session_routes() -> Vec<Route> {
             .answers::<sessions::SessionView>(200, "As it is now"),
         post("/api/sessions/{id}/compact", "Compact the agent's conversation", sessions::compact)
             .answers::<sessions::Accepted>(202, "Accepted; the compaction runs as a turn"),
-        get("/api/sessions/{id}/queue", "List the queued messages", queue::list)
+        get("/api/sessions/{id}/queue", "List the queued messages", queue::list).reads()
             .answers::<queue::Queue>(200, "The queue, in order"),
-        patch("/api/sessions/{id}/queue", "Reorder the queued messages", queue::reorder)
+        patch("/api/sessions/{id}/queue", "Reorder the queued messages", queue::reorder).uses()
             .body::<queue::Reorder>()
             .example(json!({ "order": ["m-2", "m-1"] }))
             .answers::<queue::Queue>(200, "The queue, in its new order"),
-        post("/api/sessions/{id}/continue", "Release the held messages", queue::go_on)
+        post("/api/sessions/{id}/continue", "Release the held messages", queue::go_on).uses()
             .answers::<queue::Queue>(200, "The queue"),
-        get("/api/sessions/{id}/queue/{message_id}", "Get the whole content of a queued message", queue::read)
+        get("/api/sessions/{id}/queue/{message_id}", "Get the whole content of a queued message", queue::read).reads()
             .answers::<queue::QueuedMessage>(200, "The message"),
-        patch("/api/sessions/{id}/queue/{message_id}", "Edit a queued message; it keeps its place", queue::edit)
+        patch("/api/sessions/{id}/queue/{message_id}", "Edit a queued message; it keeps its place", queue::edit).uses()
             .body::<queue::Edit>()
             .example(json!({ "message": "echo something else" }))
             .answers::<queue::Queue>(200, "The queue"),
-        delete("/api/sessions/{id}/queue/{message_id}", "Remove a message from the queue", queue::remove)
+        delete("/api/sessions/{id}/queue/{message_id}", "Remove a message from the queue", queue::remove).uses()
             .answers::<queue::Queue>(200, "The queue"),
     ]
 }
@@ -196,6 +250,7 @@ fn session_routes() -> Vec<Route> {
 fn event_routes() -> Vec<Route> {
     vec![
         get("/api/sessions/{id}/events", "Read a page of a session's events, or stream them", events::events)
+            .reads()
             .query::<events::EventsQuery>()
             .answers::<events::EventPage>(200, "A page, or a stream with `Accept: text/event-stream` or `text/plain`")
             .answers_as(200, "A page, or a stream with `Accept: text/event-stream` or `text/plain`", SSE)
@@ -205,12 +260,15 @@ fn event_routes() -> Vec<Route> {
             "Get the conversation as people read it: the newest messages, or those before a given one",
             views::view,
         )
+        .reads()
         .query::<views::ViewQuery>()
         .answers::<View>(200, "A snapshot of the view"),
         get("/api/sessions/{id}/files", "List the files that the session changed, with a diff of each", views::files)
+            .reads()
             .query::<views::FilesQuery>()
             .answers::<views::Files>(200, "The files, newest change first"),
         get("/api/sessions/{id}/view/stream", "Stream the changes of the view", views::follow)
+            .reads()
             .query::<views::StreamQuery>()
             .answers_as(200, "`snapshot` (unless the client is at the head), then `ops`", SSE),
         get(
@@ -225,6 +283,7 @@ fn event_routes() -> Vec<Route> {
             wire::NDJSON,
         ),
         get("/api/ws", "Open a WebSocket that carries any number of streams and commands", websocket::upgrade)
+            .needs(|_| Need::ReadSomething)
             .query::<websocket::SocketQuery>()
             .answers_empty(101, "Upgraded"),
         get(
@@ -232,14 +291,17 @@ fn event_routes() -> Vec<Route> {
             "Open a channel: what a WebSocket carries, where none gets through",
             websocket::channel::open,
         )
+        .needs(|_| Need::ReadSomething)
         .named("open_channel")
         .answers_as(200, "`opened` with the name of the channel, then what a WebSocket would send", SSE),
         post("/api/channel/{channel}", "Send ops to a channel, in order", websocket::channel::post)
+            .needs(|_| Need::ReadSomething)
             .named("send_ops")
             .body::<websocket::channel::Ops>()
             .example(json!([{ "op": "subscribe", "stream": "asks", "subscription": "asks" }]))
             .answers_empty(204, "The ops were accepted; their answers arrive on the channel's stream"),
         get("/api/blobs/{blob_id}", "Get a blob: content that was too large for an event; takes `Range`", blobs::blob)
+            .needs(|_| Need::SomeBlob)
             .answers_bytes(200, "All of it", "*/*")
             .answers_bytes(206, "A part of it", "*/*")
             .answers_empty(304, "The client already has it"),
@@ -255,23 +317,28 @@ fn event_routes() -> Vec<Route> {
 fn ask_routes() -> Vec<Route> {
     vec![
         get("/api/asks", "List everything that waits for a person, oldest first", asks::list)
+            .reads()
             .answers::<asks::Asks>(200, "All of it")
             .answers_as(200, "A stream of `asks`: the whole list each time it changes", SSE),
         post("/api/sessions/{id}/permissions/{ask_id}", "Allow or reject a permission request", asks::permission)
+            .uses()
             .body::<asks::Permission>()
             .example(json!({ "reply": "once" }))
             .answers::<asks::Resolved>(200, "Your answer was the first and counts"),
         post("/api/sessions/{id}/questions/{ask_id}", "Answer questions", asks::question)
+            .uses()
             .body::<asks::Answers>()
             .example(json!({ "answers": [["Silk"], ["Indigo", "Weld"]] }))
             .answers::<asks::Resolved>(200, "Your answer was the first and counts"),
         post("/api/sessions/{id}/questions/{ask_id}/reject", "Refuse to answer questions", asks::reject_question)
+            .uses()
             .answers::<asks::Resolved>(200, "Your answer was the first and counts"),
         post(
             "/api/sessions/{id}/interrupt/{interrupt_id}",
             "Give an interrupt the value it waits for",
             asks::interrupt,
         )
+        .uses()
         .body::<asks::Value>()
         .example(json!({ "value": "2026-12-24" }))
         .answers::<asks::Resolved>(200, "Your answer was the first and counts"),
@@ -294,38 +361,69 @@ fn policy_routes() -> Vec<Route> {
         post(
             "/api/policy/test",
             "Judge every recorded call by proposed rules, and tell what would change",
-            policy::test,
+            policy::trying::test,
         )
-        .body::<policy::Proposed>()
+        .body::<policy::trying::Proposed>()
         .example(json!({ "rules": "[[rule]]\neffect = \"deny\"\ncommand = \"git push *\"\n" }))
-        .answers::<turnloom_core::policy::Report>(200, "How many calls would change, and which"),
-        get("/api/policy/suggestions", "Suggest rules from what people keep allowing or refusing", policy::suggest)
-            .query::<policy::SuggestionsQuery>()
-            .answers::<policy::Suggestions>(200, "Rules with the calls that each would have covered"),
+        .answers::<policy::trying::Tried>(200, "How many calls would change, and which"),
+        get(
+            "/api/policy/suggestions",
+            "Suggest rules from what people keep allowing or refusing",
+            policy::trying::suggest,
+        )
+        .query::<policy::trying::SuggestionsQuery>()
+        .answers::<policy::trying::Suggestions>(200, "Rules with the calls that each would have covered"),
+        get("/api/policy/problems", "Get what is wrong with files of rules", policy::problems)
+            .query::<policy::PolicyQuery>()
+            .answers::<policy::Problems>(200, "File, line and message; none, if all is right"),
+        get("/api/policy/own", "Get the user's own rules as a file", policy::own::show)
+            .answers::<policy::own::OwnRules>(200, "The text of policy.toml"),
+        put("/api/policy/own", "Replace the user's own rules", policy::own::replace)
+            .body::<policy::own::Replacement>()
+            .example(json!({ "text": "", "was": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }))
+            .answers::<policy::own::OwnRules>(200, "They count from the next call on"),
+        post("/api/policy/own/rules", "Add a rule to the user's own", policy::own::add)
+            .body::<policy::own::NewRule>()
+            .example(json!({ "rule": "effect = \"ask\"\ncommand = \"npm run deploy *\"" }))
+            .answers::<policy::own::AddedRule>(
+                201,
+                "It counts from the next call on; one that was there is not added twice",
+            ),
     ]
 }
 
 fn shared_routes() -> Vec<Route> {
     vec![
         get("/api/sessions/{id}/state", "Get the state that the agent and its clients share", state::read)
+            .reads()
             .answers::<state::State>(200, "All of it"),
         patch("/api/sessions/{id}/state", "Change the shared state with a JSON Patch", state::patch)
+            .uses()
             .body::<state::StatePatch>()
             .example(json!([{ "op": "add", "path": "/rows", "value": 2 }]))
             .answers::<state::State>(200, "As it is now"),
+        get("/api/components", "List the components that agents can show", components::list)
+            .query::<components::ListQuery>()
+            .answers::<components::List>(200, "The complete list; its `ETag` is the version")
+            .answers_empty(304, "Nothing has changed since the version in `If-None-Match`"),
+        get("/api/components/{name}", "Get one component that agents can show", components::show)
+            .query::<components::EntryQuery>()
+            .answers::<Entry>(200, "The component, with the schema of its props"),
         post(
             "/api/sessions/{id}/components/{component_id}/callback",
             "Report what a person did in a component",
             components::call_back,
         )
+        .uses()
         .body::<components::Callback>()
-        .example(json!({ "action": "press", "payload": { "button": "go" } }))
+        .example(json!({ "action": "press", "payload": { "button": "go" }, "callback_id": "press-1" }))
         .answers::<components::Noted>(200, "Recorded in the log"),
         post(
             "/api/sessions/{id}/tool-results/{tool_use_id}",
             "Give the result of a tool that a client runs",
             asks::tool_result,
         )
+        .uses()
         .body::<asks::ToolResult>()
         .example(json!({ "output": "clear, 18 degrees" }))
         .answers::<asks::Resolved>(200, "Your answer was the first and counts"),

@@ -20,6 +20,7 @@ use super::events;
 use super::extract::{Body, Client, Query, Session};
 use super::lists::LiveSessions;
 use super::problem::Problem;
+use super::usage::SessionBudget;
 use crate::log::{Created, SessionPage, SessionQuery, SessionRow};
 use crate::process::Containment;
 use crate::reader::{self, FeedStream};
@@ -42,7 +43,10 @@ pub(super) async fn agents(State(app): State<App>) -> Result<Json<Agents>, Probl
     let mut agents = futures_util::future::join_all(asking).await;
     for agent in &mut agents {
         if let Some(runtime) = app.sessions.runtimes().get(&agent.id) {
-            agent.modes = app.sessions.modes_of(runtime);
+            let modes = app.sessions.modes_of(runtime);
+            if !modes.is_empty() {
+                agent.modes = modes;
+            }
         }
         agent.commands = Some(app.sessions.slash_commands(&agent.id).await?).filter(|commands| !commands.is_empty());
     }
@@ -78,6 +82,8 @@ pub(super) struct SessionView {
     lost_ask: Option<summary::LostAsk>,
     /// What went wrong since the last turn began.
     problem: Option<summary::Problem>,
+    /// What it has spent and what it may, if it has or something limits it.
+    budget: Option<SessionBudget>,
     capabilities: Capabilities,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -88,6 +94,7 @@ impl SessionView {
         let runtime = app.sessions.runtimes().get(&row.runtime);
         let capabilities = runtime.map(Runtime::capabilities).unwrap_or_default();
         let damage = app.sessions.damage(&row);
+        let budget = SessionBudget::of(app, &row);
         let mut summary = row.summary;
         if let Some(message) = damage {
             let fix =
@@ -118,6 +125,7 @@ impl SessionView {
             held: summary.held,
             lost_ask: summary.lost_ask,
             problem: summary.problem,
+            budget,
             capabilities,
             created_at: row.created_at,
             updated_at: row.updated_at,
@@ -140,7 +148,7 @@ pub(super) struct Create {
     /// Chosen by the client, so that a retry is safe; made by the daemon if absent.
     session_id: Option<String>,
     runtime: String,
-    /// `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds.
+    /// `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, `budget`, `budget_group`, and what the runtime adds.
     #[serde(default)]
     params: Map<String, Value>,
     /// A conversation that the agent has stored: the session begins with what was said in it.
@@ -257,7 +265,7 @@ pub(super) struct Update {
     title: Option<String>,
     model: Option<String>,
     mode: Option<String>,
-    /// Parameters that may change after creation: `client_tools`, and those of the runtime.
+    /// Parameters that may change after creation: `client_tools`, `budget`, `budget_group`, and those of the runtime.
     #[serde(default)]
     settings: serde_json::Map<String, serde_json::Value>,
 }

@@ -1,9 +1,10 @@
 //! The table of routes. A route cannot exist without its entry, so the `OpenAPI` document cannot forget one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::Router;
 use axum::handler::Handler;
+use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::App;
 use super::document::{self, SchemaOf};
 use super::problem::Document;
+use crate::scoped_tokens::Need;
 
 /// One route and what the document says of it.
 pub(super) struct Route {
@@ -20,6 +22,7 @@ pub(super) struct Route {
     summary: &'static str,
     tag: &'static str,
     open: bool,
+    need: NeedOf,
     query: Option<SchemaOf>,
     body: Option<Content>,
     example: Option<Value>,
@@ -27,6 +30,9 @@ pub(super) struct Route {
     problems: Vec<Content>,
     router: MethodRouter<App>,
 }
+
+/// What a route asks of a scoped token, given the session in its path.
+pub(super) type NeedOf = for<'a> fn(Option<&'a str>) -> Need<'a>;
 
 /// What a body is.
 #[derive(Clone, Copy)]
@@ -88,6 +94,7 @@ impl Route {
             summary,
             tag: "",
             open: false,
+            need: |_| Need::Full,
             query: None,
             body: None,
             example: None,
@@ -107,6 +114,24 @@ impl Route {
     pub(super) fn open(mut self) -> Self {
         self.open = true;
         self
+    }
+
+    /// Which scopes open it. Only `full`, if nothing is said here: a new route is closed to all others.
+    pub(super) fn needs(mut self, need: NeedOf) -> Self {
+        self.need = need;
+        self
+    }
+
+    /// For those who may read the session in its path; all sessions, if there is none.
+    #[expect(clippy::redundant_closure, reason = "the constructor is for one lifetime, a closure for all")]
+    pub(super) fn reads(self) -> Self {
+        self.needs(|session| Need::Read(session))
+    }
+
+    /// For those who may send messages to the session in its path, and answer.
+    #[expect(clippy::redundant_closure, reason = "the constructor is for one lifetime, a closure for all")]
+    pub(super) fn uses(self) -> Self {
+        self.needs(|session| Need::Use(session))
     }
 
     pub(super) fn query<T: JsonSchema>(mut self) -> Self {
@@ -207,7 +232,39 @@ impl Table {
         paths.into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods))
     }
 
+    /// What each route asks of a scoped token.
+    pub(super) fn needs(&self) -> Needs {
+        Needs(
+            self.0
+                .iter()
+                .map(|route| ((route.method, route.path), if route.open { open_to_all as NeedOf } else { route.need }))
+                .collect(),
+        )
+    }
+
     pub(super) fn openapi(&self) -> Value {
         document::openapi(self.0.iter().map(Route::described))
     }
+}
+
+fn open_to_all(_: Option<&str>) -> Need<'_> {
+    Need::Nothing
+}
+
+/// What each route asks of a scoped token.
+#[derive(Debug)]
+pub(super) struct Needs(HashMap<(&'static str, &'static str), NeedOf>);
+
+impl Needs {
+    /// What a request asks for, by the route that it came to. What is in no table is for nobody with a scoped token.
+    pub(super) fn of<'a>(&self, method: &Method, route: Option<&str>, path: &'a str) -> Need<'a> {
+        let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_ascii_lowercase() };
+        let found = route.and_then(|route| self.0.get(&(method.as_str(), route)));
+        found.map_or(Need::Full, |need| need(session_in(path)))
+    }
+}
+
+/// The session that a path of ours names, as it is written. One that is written with escapes is no session that a scope could name.
+fn session_in(path: &str) -> Option<&str> {
+    path.strip_prefix("/api/sessions/")?.split('/').next().filter(|id| !id.is_empty())
 }

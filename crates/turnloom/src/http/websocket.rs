@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Extension, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::stream::SplitStream;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -23,19 +24,19 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_util::sync::CancellationToken;
 use turnloom_core::command::{ClientCommand, Command, Reply};
 use turnloom_core::id::SessionId;
 
 use self::op::{Op, Stop, Subscribe, Taken, Unsubscribe};
 use self::outgoing::Outgoing;
 use self::subscription::{FrameSender, Window};
-use self::upgrade::{Socket, Upgrade};
+pub(super) use self::upgrade::{Socket, Upgrade};
 use super::App;
+use super::access::Ends;
 use super::extract::{Client, Query};
 use super::messages::accept;
 use super::problem::Problem;
-use super::sign_ins::SignedIn;
+use crate::scoped_tokens::Holder;
 
 /// Frames on their way to a socket. One page is being written while the next is being read.
 const FRAMES_AHEAD: usize = 2;
@@ -60,27 +61,28 @@ pub(super) async fn upgrade(
     State(app): State<App>,
     Client(by): Client,
     Query(SocketQuery { client }): Query<SocketQuery>,
-    signed_in: Option<Extension<SignedIn>>,
+    holder: Option<Extension<Holder>>,
+    ends: Ends,
     upgrade: Upgrade,
 ) -> Result<Response, Problem> {
-    let Client(by) = if client.is_some() { Client::named(client.as_deref())? } else { Client(by) };
-    // A socket that was opened with a sign-in is closed when the sign-in ends.
-    let signed_out = signed_in.map_or_else(CancellationToken::new, |Extension(signed_in)| signed_in.ended);
+    let holder = holder.map(|Extension(holder)| holder);
+    let Client(by) = if client.is_some() && holder.is_none() { Client::named(client.as_deref())? } else { Client(by) };
     let tasks = app.workers.clone();
     Ok(upgrade.then(&tasks, async move |socket| {
         tokio::select! {
-            () = serve(app, by, socket) => {}
-            () = signed_out.cancelled() => {}
+            () = serve(app, by, holder, socket) => {}
+            // A socket is closed when the sign-in or the token ends that it was opened with.
+            () = ends.ended() => {}
         }
     }))
 }
 
 /// Reads and writes side by side: an op that takes long does not hold up what is told, nor the other way round.
-async fn serve(app: App, by: String, socket: Socket) {
+async fn serve(app: App, by: String, holder: Option<Holder>, socket: Socket) {
     let (closing, _open) = (app.closing.clone(), OpenSocket::new(&app));
     let (mut sink, mut stream) = socket.split();
     let (frames, mut outgoing) = mpsc::channel::<Outgoing>(FRAMES_AHEAD);
-    let mut connection = Connection::new(app, by, frames);
+    let mut connection = Connection::new(app, by, holder, frames);
     let writing = async {
         while let Some(text) = outgoing.recv().await {
             for frame in text.frames() {
@@ -117,6 +119,8 @@ impl Drop for OpenSocket {
 struct Connection {
     app: App,
     by: String,
+    /// Whose scopes every op is held to.
+    holder: Option<Holder>,
     frames: mpsc::Sender<Outgoing>,
     tasks: JoinSet<()>,
     underway: Arc<Semaphore>,
@@ -130,9 +134,9 @@ struct Running {
 }
 
 impl Connection {
-    fn new(app: App, by: String, frames: mpsc::Sender<Outgoing>) -> Self {
+    fn new(app: App, by: String, holder: Option<Holder>, frames: mpsc::Sender<Outgoing>) -> Self {
         let underway = Arc::new(Semaphore::new(MAX_PENDING_OPS));
-        Self { app, by, frames, tasks: JoinSet::new(), underway, subscriptions: HashMap::new() }
+        Self { app, by, holder, frames, tasks: JoinSet::new(), underway, subscriptions: HashMap::new() }
     }
 
     /// Until the client leaves.
@@ -163,6 +167,10 @@ impl Connection {
 
     /// Does one op. What takes long is answered later, by a task of this connection.
     async fn run_op(&mut self, reference: Option<Value>, op: Op) -> Option<Value> {
+        if let Some(holder) = self.holder.as_ref().filter(|holder| !holder.may(op.need())) {
+            let detail = format!("{} may not do this; see the scopes in `turnloom tokens`", holder.name());
+            return Some(refuse(reference, &Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)));
+        }
         let answer = match op {
             Op::Ping => Ok(json!({ "op": "pong" })),
             Op::Subscribe(subscribe) => match self.subscribe(subscribe, reference.clone()) {

@@ -1,6 +1,7 @@
 //! What every home of the log must do, asked of each of them. Not here: what only one of them has, such as a file.
 
 mod blobs;
+mod documents;
 mod feed;
 mod follow;
 mod sessions;
@@ -8,6 +9,7 @@ pub(super) mod snapshots;
 mod writing;
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -25,6 +27,7 @@ macro_rules! suite {
     ($($group:ident: $($test:ident)*;)*) => {
         suite!(@home memory $($($group $test)*)*);
         suite!(@home sqlite $($($group $test)*)*);
+        suite!(@home sqlite_with_journal $($($group $test)*)*);
     };
     (@home $home:ident $($group:ident $test:ident)*) => {
         mod $home {$(
@@ -38,14 +41,16 @@ macro_rules! suite {
 
 suite! {
     writing: append_and_read read_backwards limits large_pages_are_cut a_large_session_is_made_whole expected_head fencing gaps_are_refused create_is_idempotent
-        create_with_records unknown_ids an_empty_append_updates_the_summary many_sessions_at_once a_closed_log_says_so;
+        create_with_records unknown_ids what_an_agent_said_is_kept_with_its_facts an_empty_append_updates_the_summary many_sessions_at_once a_closed_log_says_so;
     follow: from_every_cut waits_for_more falls_behind_the_ring no_commit_is_missed_while_attaching any_commit_may_be_the_last
         a_deleted_session_ends a_name_can_be_used_again a_dropped_wait_loses_nothing knows_the_head;
     feed: in_the_order_of_commits_from_every_cut waits_for_any_session a_removal_is_told_and_takes_the_rest_with_it;
     sessions: newest_first_in_pages filters search bad_cursors unsettled_and_waiting;
     snapshots: each_part_of_each_kind an_older_snapshot_replaces_no_newer_one what_does_not_fit_is_left_out a_snapshot_is_no_append
         a_snapshot_goes_with_its_session_and_nowhere_else many_are_saved_between_appends;
-    blobs: ranges delete_frees_what_nobody_shares a_fork_needs_its_parent the_same_content_twice;
+    documents: write_read_and_remove in_the_order_of_keys pages_are_cut_by_size all_of_a_write_or_nothing revisions_are_given_once only_one_of_many_wins
+        bad_documents_are_refused documents_are_no_facts;
+    blobs: ranges whose_it_is delete_frees_what_nobody_shares a_fork_needs_its_parent the_same_content_twice;
 }
 
 /// A log with nothing in it.
@@ -61,9 +66,17 @@ impl Home {
     }
 
     fn sqlite() -> Self {
+        Self::in_directory(Sqlite::open)
+    }
+
+    fn sqlite_with_journal() -> Self {
+        Self::in_directory(Sqlite::open_journaling)
+    }
+
+    fn in_directory(open: fn(&Path, CrashSafety, Tails) -> Result<Sqlite, Error>) -> Self {
         let data = tempfile::tempdir().unwrap();
         let tails = Tails::default();
-        let store = Sqlite::open(data.path(), CrashSafety::Power, tails.clone()).unwrap();
+        let store = open(data.path(), CrashSafety::Power, tails.clone()).unwrap();
         Self { log: Log::new(Arc::new(store), tails), _data: Some(data) }
     }
 }
@@ -126,6 +139,7 @@ pub(super) fn append(name: &str, epoch: Epoch, head: Seq, count: u64) -> Append 
         summary: new_session(name).summary,
         at: Timestamp::from_millis(2),
         durability: Durability::Grouped,
+        agent: None,
     }
 }
 

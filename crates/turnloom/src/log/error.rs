@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use turnloom_core::id::{Seq, SessionId};
 
-use super::Epoch;
+use super::{Epoch, ExpectedRevision, Revision};
 
 /// What the home of the log said.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
@@ -23,6 +23,10 @@ pub enum Error {
     Gap { session: SessionId, expected: Seq, found: Seq },
     #[error("this is not a cursor from a page of sessions; start again without one")]
     BadCursor,
+    #[error("{kind} {key:?} was changed by somebody else: {}; read it again, then change it", moved(*expected, *actual))]
+    DocumentMoved { kind: &'static str, key: String, expected: ExpectedRevision, actual: Option<Revision> },
+    #[error("these documents cannot be kept: {0}")]
+    BadDocuments(String),
     #[error(
         "{} was written by a newer turnloom (schema {found}, this one knows {known}); use a newer turnloom, or another --data",
         path.display()
@@ -56,6 +60,15 @@ impl Error {
 
     pub(super) fn failed(doing: &'static str, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Failed { doing, cause: Arc::new(cause) }
+    }
+}
+
+fn moved(expected: ExpectedRevision, actual: Option<Revision>) -> String {
+    let found = actual.map_or_else(|| "it is not there".to_owned(), |actual| format!("it is at revision {actual}"));
+    match expected {
+        ExpectedRevision::Any => found,
+        ExpectedRevision::None => format!("{found}, and should not be there"),
+        ExpectedRevision::At(expected) => format!("{found}, not at revision {expected}"),
     }
 }
 

@@ -7,10 +7,11 @@ use turnloom_core::blob::{Blob, BlobId};
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
+use super::document::{check, expect};
 use super::{
-    Answer, Append, BlobRange, BlobSlice, Change, Claim, Commit, Created, Epoch, Error, NewSession, PAGE_BYTES,
-    PageEnd, Position, ReadRange, SessionPage, SessionQuery, SessionRow, Snapshot, SnapshotName, Stats, Store, Tails,
-    new_head,
+    Answer, Append, BlobOwner, BlobRange, BlobSlice, Change, Claim, Commit, Created, Document, DocumentChange,
+    DocumentQuery, Epoch, Error, KeyOrder, NewSession, PAGE_BYTES, PageEnd, Position, ReadRange, Revision, SessionPage,
+    SessionQuery, SessionRow, Snapshot, SnapshotName, Stats, Store, Tails, new_head,
 };
 use crate::sync::Locked;
 
@@ -27,6 +28,8 @@ struct State {
     blobs: HashMap<BlobId, Blob>,
     keys: i64,
     feed: Vec<Commit>,
+    documents: BTreeMap<(&'static str, String), Document>,
+    revision: Revision,
     closed: bool,
 }
 
@@ -102,6 +105,7 @@ impl Store for Memory {
                 created_at: new.created_at,
                 updated_at: new.created_at,
                 summary: new.summary,
+                agent: None,
                 damaged: None,
             };
             state.keys += 1;
@@ -141,7 +145,13 @@ impl Store for Memory {
             let entry = state.entry(&session)?;
             entry.blobs.extend(blobs);
             entry.records.extend(append.records);
-            entry.row = SessionRow { head, updated_at: append.at, summary: append.summary, ..entry.row.clone() };
+            entry.row = SessionRow {
+                head,
+                updated_at: append.at,
+                summary: append.summary,
+                agent: append.agent.or_else(|| entry.row.agent.clone()),
+                ..entry.row.clone()
+            };
             Ok(head)
         })
     }
@@ -234,6 +244,15 @@ impl Store for Memory {
         })
     }
 
+    fn blob_owners(&self, id: &BlobId) -> Answer<'_, Vec<BlobOwner>> {
+        self.answer(|state, _| {
+            let owners = state.sessions.values().filter(|entry| entry.blobs.contains(id));
+            Ok(owners
+                .map(|entry| BlobOwner { session: entry.row.id.clone(), runtime: entry.row.runtime.clone() })
+                .collect())
+        })
+    }
+
     fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()> {
         self.answer(|state, _| {
             for snapshot in snapshots.into_iter().filter(Snapshot::fits) {
@@ -279,6 +298,58 @@ impl Store for Memory {
     fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>> {
         self.answer(|state, _| {
             Ok(state.feed.iter().filter(|commit| commit.position > after).take(limit).cloned().collect())
+        })
+    }
+
+    fn write_documents(&self, changes: Vec<DocumentChange>) -> Answer<'_, Revision> {
+        self.answer(|state, _| {
+            check(&changes)?;
+            for change in &changes {
+                let kept = state.documents.get(&(change.kind, change.key.clone()));
+                expect(change, kept.map(|document| document.revision))?;
+            }
+            state.revision.0 += 1;
+            let revision = state.revision;
+            for DocumentChange { kind, key, json, .. } in changes {
+                match json {
+                    Some(json) => {
+                        state.documents.insert((kind, key.clone()), Document { key, revision, json });
+                    }
+                    None => {
+                        state.documents.remove(&(kind, key));
+                    }
+                }
+            }
+            Ok(revision)
+        })
+    }
+
+    fn document(&self, kind: &'static str, key: &str) -> Answer<'_, Option<Document>> {
+        let name = (kind, key.to_owned());
+        self.answer(|state, _| Ok(state.documents.get(&name).cloned()))
+    }
+
+    fn documents(&self, kind: &'static str, query: DocumentQuery) -> Answer<'_, Vec<Document>> {
+        self.answer(|state, _| {
+            let of_kind = state.documents.iter().filter(|((of, _), _)| *of == kind).map(|(_, document)| document);
+            let mut documents: Vec<&Document> =
+                of_kind.filter(|document| document.key.starts_with(&query.prefix)).collect();
+            let is_after = |document: &&Document| match (&query.cursor, query.order) {
+                (None, _) => true,
+                (Some(cursor), KeyOrder::Ascending) => document.key > *cursor,
+                (Some(cursor), KeyOrder::Descending) => document.key < *cursor,
+            };
+            documents.retain(is_after);
+            if query.order == KeyOrder::Descending {
+                documents.reverse();
+            }
+            let mut bytes = 0;
+            let fits = |document: &&Document| {
+                let fits = bytes < PAGE_BYTES;
+                bytes += document.json.len();
+                fits
+            };
+            Ok(documents.into_iter().take(query.limit).take_while(fits).cloned().collect())
         })
     }
 

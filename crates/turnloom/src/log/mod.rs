@@ -3,6 +3,7 @@
 //! Not here: what an event means (bodies are bytes, stored and served as they came), who may append (the session that claimed the log
 //! decides what to say; here only its epoch is checked), and what a foreign wire protocol makes of a log.
 
+mod document;
 mod error;
 mod feed;
 mod follow;
@@ -28,9 +29,14 @@ use turnloom_core::blob::{Blob, BlobId};
 pub use turnloom_core::event::Durability;
 use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
+use turnloom_core::runtime::external::Cursor;
 use turnloom_core::summary::Summary;
 use turnloom_core::time::Timestamp;
 
+pub use document::{
+    Document, DocumentChange, DocumentQuery, ExpectedRevision, KeyOrder, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_CHANGES,
+    MAX_DOCUMENT_KEY_BYTES, MAX_DOCUMENT_KIND_BYTES, MAX_DOCUMENT_WRITE_BYTES, Revision,
+};
 pub use error::Error;
 pub use feed::{Change, Commit, Feed, FeedFollower, FeedHead, Position};
 pub use follow::{Follower, Log};
@@ -79,6 +85,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     fn blob(&self, id: &BlobId, range: BlobRange) -> Answer<'_, Option<BlobSlice>>;
 
+    /// The sessions that name a blob.
+    fn blob_owners(&self, id: &BlobId) -> Answer<'_, Vec<BlobOwner>>;
+
     /// Keeps snapshots beside their logs, all of them or none. This is no append: nobody is told of it, and what was saved may be gone after a power
     /// cut. What is too large is left out, and what is older than what is kept, and what is not of a log that is there.
     fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()>;
@@ -94,6 +103,16 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Commits of all sessions after a position, in the order of commits. Those of sessions that are gone are left out; that they went is not.
     fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>>;
+
+    /// Changes documents, all of them or none, and answers the revision that they have now. A change that counts on another revision refuses the whole
+    /// write, and so does one that is too large.
+    fn write_documents(&self, changes: Vec<DocumentChange>) -> Answer<'_, Revision>;
+
+    fn document(&self, kind: &'static str, key: &str) -> Answer<'_, Option<Document>>;
+
+    /// The documents of a kind in the order of their keys: fewer than the limit where there are no more, or where they are as large as a page may be.
+    /// Nothing only where there are no more.
+    fn documents(&self, kind: &'static str, query: DocumentQuery) -> Answer<'_, Vec<Document>>;
 
     /// Waits until the log can no longer be written, and says why: the daemon must end then. `Error::Closed` after an ordinary close.
     fn failed(&self) -> Pin<Box<dyn Future<Output = Error> + Send + '_>>;
@@ -167,6 +186,8 @@ pub struct Append {
     pub summary: Summary,
     pub at: Timestamp,
     pub durability: Durability,
+    /// How far an agent that is numbered has been heard: written with the facts that it said, or neither is. As it was, if not given.
+    pub agent: Option<Cursor>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,8 +210,17 @@ pub struct SessionRow {
     /// When it was last appended to.
     pub updated_at: Timestamp,
     pub summary: Summary,
+    /// How far an agent that is numbered has been heard.
+    pub agent: Option<Cursor>,
     /// What of it cannot be understood. The rest is as it was stored, or empty.
     pub damaged: Option<String>,
+}
+
+/// A session that names a blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobOwner {
+    pub session: SessionId,
+    pub runtime: String,
 }
 
 #[derive(Debug, Clone, Default)]

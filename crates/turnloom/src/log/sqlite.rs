@@ -4,6 +4,8 @@
 //! Not here: the statements (`db`, `reader`), which know of no thread, and followers, which know of no `SQLite`.
 
 mod db;
+mod documents;
+mod journal;
 mod lock;
 mod mark;
 mod reader;
@@ -32,14 +34,16 @@ use turnloom_core::id::{Seq, SessionId};
 pub(crate) use db::{CreateResult, Db, Group, Removal};
 pub(crate) use reader::Reader;
 
+use self::journal::JournalLimits;
 use self::lock::DataLock;
 use self::mark::{DatabaseMark, State, beside};
 use self::snapshots::SnapshotSave;
 use self::steps::{BackgroundJob, SessionCreation};
 use self::writer::{Job, Write};
 use super::{
-    Answer, Append, BlobRange, BlobSlice, Claim, Commit, CrashSafety, Created, Durability, Error, NewSession, Position,
-    ReadRange, SessionPage, SessionQuery, SessionRow, Snapshot, SnapshotName, Stats, Store, Tails,
+    Answer, Append, BlobOwner, BlobRange, BlobSlice, Claim, Commit, CrashSafety, Created, Document, DocumentChange,
+    DocumentQuery, Durability, Error, NewSession, Position, ReadRange, Revision, SessionPage, SessionQuery, SessionRow,
+    Snapshot, SnapshotName, Stats, Store, Tails,
 };
 use crate::private;
 use crate::sync::Locked;
@@ -76,6 +80,16 @@ impl Sqlite {
 
     /// Opens the log of a data directory, and makes either if need be. Publishes to the given tails.
     pub(crate) fn open(data: &Path, safety: CrashSafety, tails: Tails) -> Result<Self, Error> {
+        Self::open_with(data, safety, tails, JournalLimits::default())
+    }
+
+    /// The same with every small append in the journal, which is moved often.
+    #[cfg(test)]
+    pub(crate) fn open_journaling(data: &Path, safety: CrashSafety, tails: Tails) -> Result<Self, Error> {
+        Self::open_with(data, safety, tails, JournalLimits { group: 1, full: 20 })
+    }
+
+    fn open_with(data: &Path, safety: CrashSafety, tails: Tails, limits: JournalLimits) -> Result<Self, Error> {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -98,7 +112,7 @@ impl Sqlite {
         let (reads, read_queue, readers_alive) = Queue::new(READ_QUEUE);
         let counters = Arc::clone(&stats);
         threads.start("log-writer", data, move || {
-            writer::run(db, write_queue, &tails, &counters, &fail, &mark);
+            writer::run(db, write_queue, &tails, &counters, &fail, &mark, limits);
             // The directory is free only when the database is closed, and only then is this thread taken for ended.
             drop(lock);
             drop(writer_alive);
@@ -237,6 +251,11 @@ impl Store for Sqlite {
         self.query(move |reader| reader.blob(&id, range))
     }
 
+    fn blob_owners(&self, id: &BlobId) -> Answer<'_, Vec<BlobOwner>> {
+        let id = id.clone();
+        self.query(move |reader| reader.blob_owners(&id))
+    }
+
     fn save(&self, snapshots: Vec<Snapshot>) -> Answer<'_, ()> {
         Box::pin(async move {
             let (saving, wait) = SnapshotSave::new(snapshots);
@@ -262,6 +281,19 @@ impl Store for Sqlite {
 
     fn commits(&self, after: Position, limit: usize) -> Answer<'_, Vec<Commit>> {
         self.query(move |reader| reader.commits(after, limit))
+    }
+
+    fn write_documents(&self, changes: Vec<DocumentChange>) -> Answer<'_, Revision> {
+        self.write(Durability::Synced, changes, |group, changes| group.write_documents(changes), |_, _, _| None)
+    }
+
+    fn document(&self, kind: &'static str, key: &str) -> Answer<'_, Option<Document>> {
+        let key = key.to_owned();
+        self.query(move |reader| reader.document(kind, &key))
+    }
+
+    fn documents(&self, kind: &'static str, query: DocumentQuery) -> Answer<'_, Vec<Document>> {
+        self.query(move |reader| reader.documents(kind, &query))
     }
 
     fn failed(&self) -> Pin<Box<dyn Future<Output = Error> + Send + '_>> {

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use sha2::{Digest as _, Sha256};
 use turnloom_core::event::RuleScope;
+use turnloom_core::id::SessionId;
 use turnloom_core::policy::{Error, RulesFile};
+use turnloom_core::time::Timestamp;
 
 use crate::sync::Locked;
 
@@ -26,8 +28,40 @@ pub struct StoredRule {
     pub scope: RuleScope,
     /// The rule, in TOML.
     pub rule: String,
+    /// What it is about, in words. Names and patterns stand between backticks.
+    #[serde(default)]
+    pub says: String,
     /// Who chose it, and when.
     pub note: Option<String>,
+    /// The same, where the note is as the daemon wrote it.
+    pub chosen: Option<Chosen>,
+    /// Where it stands in the file, from 1.
+    #[serde(default)]
+    pub line: usize,
+}
+
+/// Who said *always*, when, and in which session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ChosenRule")]
+pub struct Chosen {
+    pub by: String,
+    pub at: Timestamp,
+    pub session_id: SessionId,
+}
+
+impl Chosen {
+    /// As it stands in the file.
+    pub fn note(&self) -> String {
+        format!("{}, {}, in session {}", self.by, self.at, self.session_id)
+    }
+
+    /// A client may call itself anything, so it is read from its end.
+    fn read(note: &str) -> Option<Self> {
+        let (rest, session) = note.rsplit_once(", in session ")?;
+        let (by, at) = rest.rsplit_once(", ")?;
+        let at = serde_json::from_value(serde_json::Value::from(at)).ok()?;
+        Some(Self { by: by.to_owned(), at, session_id: SessionId::parse(session).ok()? })
+    }
 }
 
 #[derive(Debug)]
@@ -86,11 +120,15 @@ impl Always {
             let part = parts.iter().find(|part| part.contains(&format!("id = \"{}\"", rule.id)));
             let lines = || part.into_iter().flat_map(|part| part.lines());
             let body = lines().filter(|line| !line.starts_with(['#', '[']) && !line.starts_with("id = "));
+            let note = lines().find_map(|line| line.strip_prefix("# "));
             StoredRule {
                 id: rule.id.clone(),
                 scope: rule.scope(),
                 rule: body.collect::<Vec<_>>().join("\n").trim().to_owned(),
-                note: lines().find_map(|line| line.strip_prefix("# ")).map(str::to_owned),
+                says: rule.words(),
+                note: note.map(str::to_owned),
+                chosen: note.and_then(Chosen::read),
+                line: rule.line,
             }
         });
         Ok(stored.collect())
@@ -136,13 +174,27 @@ mod tests {
             id: id.clone(),
             scope: RuleScope::Project,
             rule: rule.to_owned(),
+            says: "runs `git push *` in `/code/app`".to_owned(),
             note: Some("chosen by workbench".to_owned()),
+            chosen: None,
+            line: 3,
         };
         assert_eq!(listed.first(), Some(&expected));
         assert_eq!(listed.len(), 2);
         assert!(always.remove(&id).unwrap());
         assert!(!always.remove(&id).unwrap());
         assert_eq!(always.list().unwrap().first().map(|rule| rule.id.clone()), Some(other));
+    }
+
+    #[test]
+    fn who_chose_a_rule_is_read_from_its_note() {
+        let chosen = Chosen {
+            by: "ann, at home".to_owned(),
+            at: Timestamp::from_millis(1_800_000_000_000),
+            session_id: SessionId::trusted("s-1"),
+        };
+        assert_eq!(Chosen::read(&chosen.note()), Some(chosen));
+        assert_eq!(Chosen::read("moved here by hand"), None);
     }
 
     #[test]

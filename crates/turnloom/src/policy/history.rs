@@ -28,14 +28,33 @@ pub enum HistoryError {
     Ended(#[from] tokio::task::JoinError),
 }
 
+/// Which sessions are read: some after others, so that whoever waits sees how far it is, and may leave.
+#[derive(Debug, Clone, Default)]
+pub struct Stretch {
+    /// Only what happened since then.
+    pub since: Option<Timestamp>,
+    /// Where the stretch before ended.
+    pub after: Option<String>,
+    /// Sessions to read; all, if not given.
+    pub sessions: Option<usize>,
+}
+
+/// What a stretch gave, how many sessions were in it, and where the next one begins, if there is one.
+#[derive(Debug)]
+pub struct Read<T> {
+    pub found: T,
+    pub sessions: usize,
+    pub next: Option<String>,
+}
+
 impl Rules {
     /// What would change if these were the user's own rules. The name is what errors call the file.
     pub async fn test(
         &self,
         log: &Log,
         (name, toml): (&str, &str),
-        since: Option<Timestamp>,
-    ) -> Result<Report, HistoryError> {
+        stretch: Stretch,
+    ) -> Result<Read<Report>, HistoryError> {
         // What is wrong with it is said before anything is read.
         drop(Policy::shipped().with_user(name, toml)?);
         let mut proposed: HashMap<String, (Arc<Policy>, Arc<Policy>)> = HashMap::new();
@@ -53,8 +72,9 @@ impl Rules {
             test.begin(setting_of(row), old, new);
             Ok(())
         };
-        let test = BackTest::new(world(), since);
-        Ok(read_all(log, since, test, begin, BackTest::take).await?.finish())
+        let test = BackTest::new(world(), stretch.since);
+        let Read { found, sessions, next } = read(log, stretch, test, begin, BackTest::take).await?;
+        Ok(Read { found: found.finish(), sessions, next })
     }
 
     /// Rules for what people keep answering.
@@ -64,46 +84,82 @@ impl Rules {
             Ok(())
         };
         let suggester = Suggester::new(world(), since);
-        Ok(read_all(log, since, suggester, begin, Suggester::take).await?.finish(AT_LEAST))
+        let all = Stretch { since, ..Stretch::default() };
+        Ok(read(log, all, suggester, begin, Suggester::take).await?.found.finish(AT_LEAST))
     }
 }
 
-/// Hands over every session and its records, page by page. Judging is work, so it is done beside the threads that serve.
-async fn read_all<T: Send + 'static>(
+/// Hands over sessions and their records, page by page: those that are not archived first. Judging is work, so it is done beside the threads that serve.
+async fn read<T: Send + 'static>(
     log: &Log,
-    since: Option<Timestamp>,
+    Stretch { since, after, sessions: limit }: Stretch,
     mut fold: T,
     mut begin: impl FnMut(&mut T, &SessionRow) -> Result<(), Error>,
     take: impl Fn(&mut T, &Record) + Copy + Send + 'static,
-) -> Result<T, HistoryError> {
-    for archived in [false, true] {
-        let mut cursor = None;
-        loop {
-            let query = SessionQuery { archived, limit: PAGE, cursor, ..SessionQuery::default() };
-            let listed = log.sessions(query).await?;
-            for row in &listed.sessions {
-                if since.is_some_and(|since| row.updated_at < since) {
-                    continue;
-                }
-                begin(&mut fold, row)?;
-                let mut pages = log.pages(&row.id, Seq::ZERO, row.head);
-                while let Some(page) = pages.next().await? {
-                    let judging = tokio::task::spawn_blocking(move || {
-                        for record in &page {
-                            take(&mut fold, record);
-                        }
-                        fold
-                    });
-                    fold = judging.await?;
-                }
+) -> Result<Read<T>, HistoryError> {
+    let mut place = Some(Place::parse(after.as_deref())?);
+    let mut sessions = 0;
+    while let Some(Place { archived, cursor }) = place.take() {
+        let left = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions).min(PAGE));
+        if left == 0 {
+            return Ok(Read { found: fold, sessions, next: Some(Place { archived, cursor }.to_string()) });
+        }
+        let query = SessionQuery { archived, limit: left, cursor, ..SessionQuery::default() };
+        let listed = log.sessions(query).await?;
+        sessions += listed.sessions.len();
+        for row in &listed.sessions {
+            if since.is_some_and(|since| row.updated_at < since) {
+                continue;
             }
-            cursor = listed.next;
-            if cursor.is_none() {
-                break;
+            begin(&mut fold, row)?;
+            let mut pages = log.pages(&row.id, Seq::ZERO, row.head);
+            while let Some(page) = pages.next().await? {
+                let judging = tokio::task::spawn_blocking(move || {
+                    for record in &page {
+                        take(&mut fold, record);
+                    }
+                    fold
+                });
+                fold = judging.await?;
             }
         }
+        place = match listed.next {
+            Some(cursor) => Some(Place { archived, cursor: Some(cursor) }),
+            None if !archived => Some(Place { archived: true, cursor: None }),
+            None => None,
+        };
     }
-    Ok(fold)
+    Ok(Read { found: fold, sessions, next: None })
+}
+
+/// A place between two sessions, in the order in which they are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    archived: bool,
+    cursor: Option<String>,
+}
+
+const ACTIVE: &str = "active";
+const ARCHIVED: &str = "archived";
+
+impl Place {
+    fn parse(text: Option<&str>) -> Result<Self, log::Error> {
+        let Some(text) = text else { return Ok(Self { archived: false, cursor: None }) };
+        let (list, cursor) = text.split_once(':').ok_or(log::Error::BadCursor)?;
+        let archived = match list {
+            ACTIVE => false,
+            ARCHIVED => true,
+            _ => return Err(log::Error::BadCursor),
+        };
+        Ok(Self { archived, cursor: Some(cursor).filter(|cursor| !cursor.is_empty()).map(str::to_owned) })
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = if self.archived { ARCHIVED } else { ACTIVE };
+        write!(f, "{list}:{}", self.cursor.as_deref().unwrap_or_default())
+    }
 }
 
 fn setting_of(row: &SessionRow) -> Setting {

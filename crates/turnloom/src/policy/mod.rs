@@ -4,17 +4,19 @@
 mod always;
 mod history;
 mod machine;
+mod own;
 mod source;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use turnloom_core::policy::{Error, Policy, World as _};
+use turnloom_core::policy::{Error, Layer, Policy, World as _};
 
-pub use self::always::{Always, StoredRule};
-pub use self::history::HistoryError;
+pub use self::always::{Always, Chosen, StoredRule};
+pub use self::history::{HistoryError, Stretch};
 pub use self::machine::ThisMachine;
+pub use self::own::{ChangeError, Own};
 use self::source::Source;
 use crate::sync::Locked;
 
@@ -33,6 +35,7 @@ const MAX_PROJECTS: usize = 256;
 pub struct Rules {
     data: PathBuf,
     always: Always,
+    own: Own,
     known: Locked<Known>,
 }
 
@@ -45,12 +48,36 @@ struct Known {
 
 impl Rules {
     pub fn open(data: &Path) -> Self {
-        Self { data: data.to_owned(), always: Always::new(data.join(ALWAYS)), known: Locked::default() }
+        Self {
+            data: data.to_owned(),
+            always: Always::new(data.join(ALWAYS)),
+            own: Own::new(data.join(USER)),
+            known: Locked::default(),
+        }
     }
 
     /// What people have answered *always* with.
     pub fn always(&self) -> &Always {
         &self.always
+    }
+
+    /// The user's own rules, as a file.
+    pub fn own(&self) -> &Own {
+        &self.own
+    }
+
+    /// The file that rules of a layer stand in, if they stand in one. Of a layer of modes, `place` is the mode.
+    pub fn file_of(&self, layer: Layer, place: &str, directory: &str) -> Option<PathBuf> {
+        match layer {
+            Layer::User => Some(self.data.join(USER)),
+            Layer::Always => Some(self.data.join(ALWAYS)),
+            Layer::Project => Some(Path::new(directory).join(PROJECT)),
+            Layer::Mode => {
+                let named = |file: &PathBuf| file.file_stem().is_some_and(|stem| stem == place);
+                self.modes().into_iter().find(named)
+            }
+            Layer::Absolute | Layer::Session => None,
+        }
     }
 
     /// The rules that count in a directory, which is absolute and without links.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use turnloom_core::policy::{Error, Policy};
 
 /// The largest file of rules. A person wrote it.
-const MAX_BYTES: u64 = 4 << 20;
+pub(super) const MAX_BYTES: u64 = 4 << 20;
 
 /// What tells that a file has changed: when it was written, how large it is, which file it is.
 type Stamp = (i64, i64, u64, u64);

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use turnloom_core::event::Record;
+use turnloom_core::id::SessionId;
 
 use super::{Following, Frame, FrameStream, HEARTBEAT, until};
 use crate::log::{Commit, Error, FeedFollower, Log, Position};
@@ -150,15 +151,44 @@ impl Commits {
     }
 
     /// Waits for the next commit; nothing when the daemon ends.
+    ///
+    /// Cancel-safe: a commit is handed over or still to come.
     pub async fn next(&mut self) -> Result<Option<(Commit, Arc<[Record]>)>, Error> {
         let closing = self.closing.clone();
         let next = async {
             loop {
-                if let Some(commit) = self.page.pop_front() {
-                    let records = self.log.records_of(&commit).await?;
-                    return Ok((commit, records));
+                if let Some(commit) = self.page.front() {
+                    let records = self.log.records_of(commit).await?;
+                    if let Some(commit) = self.page.pop_front() {
+                        return Ok((commit, records));
+                    }
                 }
                 self.page.extend(self.follower.next(PAGE).await?);
+            }
+        };
+        closing.run_until_cancelled(next).await.transpose()
+    }
+
+    /// Waits for the next commit of a session that somebody wants to hear of; those of others are passed over without reading them. Nothing when the
+    /// daemon ends.
+    ///
+    /// Cancel-safe: a commit is taken when it is handed over.
+    pub async fn next_of(
+        &mut self,
+        is_wanted: impl Fn(&SessionId) -> bool,
+    ) -> Result<Option<(Commit, Arc<[Record]>)>, Error> {
+        let closing = self.closing.clone();
+        let next = async {
+            loop {
+                let Some(commit) = self.page.front() else {
+                    self.page.extend(self.follower.next(PAGE).await?);
+                    continue;
+                };
+                let records = if is_wanted(&commit.session) { Some(self.log.records_of(commit).await?) } else { None };
+                let commit = self.page.pop_front();
+                if let (Some(commit), Some(records)) = (commit, records) {
+                    return Ok((commit, records));
+                }
             }
         };
         closing.run_until_cancelled(next).await.transpose()

@@ -18,6 +18,7 @@ mod folds;
 mod frame;
 mod sink;
 mod source;
+mod told;
 mod turn;
 mod view;
 
@@ -34,6 +35,7 @@ pub use self::folds::{Folds, Place};
 pub use self::frame::{Frame, FrameStream};
 pub use self::sink::{GREETING, UNBUFFERED, sse, sse_texts, streamed, text};
 pub use self::source::{HEARTBEAT, PAGE, Source, SourceEvent, until};
+pub use self::told::ToldFact;
 pub use self::turn::{FollowedTurn, Unfinished};
 pub use self::view::{LiveView, Update, VIEW, Views, save_views};
 use crate::log::{FeedHead, Log};

@@ -6,7 +6,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use turnloom_core::runtime::mock::{CAPABILITIES, MockAgent, MockProtocol, NextAction, SETTINGS};
 use turnloom_core::runtime::{Capabilities, Opening, Setting};
 
-use super::{AgentInfo, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, listed_params, start_failure};
+use super::{
+    AgentInfo, AgentKind, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture, listed_params, start_failure,
+};
 use crate::process::{Agent, Launch};
 
 /// It starts in a few milliseconds, so there is no reason to keep it.
@@ -38,6 +40,8 @@ impl Runtime for Mock {
             settings: self.settings(),
             params: listed_params(self),
             commands: None,
+            kind: AgentKind::Builtin,
+            connected: None,
             problem: None,
             fix: None,
         };

@@ -3,6 +3,8 @@
 
 pub mod claude;
 pub mod codex;
+pub mod command;
+pub mod external;
 mod instructions;
 pub mod mock;
 pub mod program;
@@ -13,15 +15,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use turnloom_core::event::SlashCommand;
-use turnloom_core::runtime::{Capabilities, ImportedTurn, Opening, Protocol, Setting, StartFailure, Takes};
+use turnloom_core::id::SessionId;
+use turnloom_core::runtime::external::Cursor;
+use turnloom_core::runtime::{Capabilities, Hearing, ImportedTurn, Opening, Protocol, Setting, StartFailure, Takes};
 use turnloom_core::time::Timestamp;
 
+use self::external::{External, ExternalAgents};
 use crate::process::{self, Spawner};
+use crate::scoped_tokens::{Loan, Reach, Scope, ScopedTokens};
 
 /// An agent that runs, and the language it speaks.
 pub struct Running {
@@ -48,6 +54,20 @@ pub struct LaunchContext {
     pub max_line_bytes: usize,
     /// The sessions are gone; what they shared has to end.
     pub closing: CancellationToken,
+    /// Where the daemon is reached from this machine.
+    pub url: String,
+    /// What programs get to call it.
+    pub tokens: ScopedTokens,
+}
+
+impl LaunchContext {
+    /// What a program needs to add facts to a session, for as long as the loan is kept.
+    pub fn emit_env(&self, name: &str, session: &SessionId) -> (Vec<(String, String)>, Loan) {
+        let (token, loan) = self.tokens.lend(name, vec![Scope::Emit(Reach::One(session.clone()))]);
+        let variables =
+            [("TURNLOOM_URL", self.url.clone()), ("TURNLOOM_SESSION", session.to_string()), ("TURNLOOM_TOKEN", token)];
+        (variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(), loan)
+    }
 }
 
 /// One kind of agent.
@@ -90,6 +110,31 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
 
     /// How long an agent without work is kept.
     fn idle_ms(&self) -> i64;
+
+    /// Whether parameters that are not known go to the agent as they are.
+    fn takes_any_params(&self) -> bool {
+        false
+    }
+
+    /// How long a turn waits for an agent that has lost its connection; nothing, if it cannot lose one.
+    fn grace_ms(&self) -> Option<i64> {
+        None
+    }
+
+    /// How its agents hear what people do on the screen.
+    fn hearing(&self) -> Hearing {
+        Hearing::Orders
+    }
+
+    /// How long a session waits for somebody to be its agent, before one can start.
+    fn wait_ms(&self) -> i64 {
+        0
+    }
+
+    /// Goes on with an agent that has the session already and may come back.
+    fn attach(&self, _session: &SessionId, _cursor: &Cursor, _context: &LaunchContext) -> Option<Running> {
+        None
+    }
 
     fn start<'a>(&'a self, opening: &'a Opening, context: &'a LaunchContext) -> StartFuture<'a>;
 
@@ -173,6 +218,9 @@ pub struct AgentInfo {
     pub name: String,
     pub installed: bool,
     pub version: Option<String>,
+    pub kind: AgentKind,
+    /// How many processes are connected, of an agent that connects.
+    pub connected: Option<usize>,
     pub capabilities: Capabilities,
     /// The modes that a session may have; any word, if they are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -192,6 +240,18 @@ pub struct AgentInfo {
     pub fix: Option<String>,
 }
 
+/// Where an agent comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    #[default]
+    Builtin,
+    /// It connects to the daemon.
+    External,
+    /// A program that the daemon starts.
+    Command,
+}
+
 /// Parameters that every runtime takes, and what they take.
 pub const SHARED_PARAMS: &[Setting] = &[
     Setting { name: "system_prompt", takes: Takes::Text, choices: &[] },
@@ -209,19 +269,30 @@ fn listed_params(runtime: &dyn Runtime) -> Vec<Setting> {
 
 /// All of them.
 #[derive(Debug, Clone)]
-pub struct Runtimes(Arc<BTreeMap<&'static str, Box<dyn Runtime>>>);
+pub struct Runtimes {
+    known: Arc<BTreeMap<&'static str, Box<dyn Runtime>>>,
+    /// Those that connect, of which there may be more at any time.
+    external: ExternalAgents,
+}
 
 impl Runtimes {
-    pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Self {
-        Self(Arc::new(runtimes.into_iter().map(|runtime| (runtime.id(), runtime)).collect()))
+    pub fn new(runtimes: Vec<Box<dyn Runtime>>, external: ExternalAgents) -> Self {
+        Self { known: Arc::new(runtimes.into_iter().map(|runtime| (runtime.id(), runtime)).collect()), external }
     }
 
     pub fn get(&self, id: &str) -> Option<&dyn Runtime> {
-        self.0.get(id).map(AsRef::as_ref)
+        let known = self.known.get(id).map(AsRef::as_ref);
+        known.or_else(|| self.external.get(id).map(|external| external as &dyn Runtime))
     }
 
     pub fn all(&self) -> impl Iterator<Item = &dyn Runtime> {
-        self.0.values().map(AsRef::as_ref)
+        let external = self.external.all().into_iter().map(|external| external as &dyn Runtime);
+        self.known.values().map(AsRef::as_ref).chain(external)
+    }
+
+    /// The agent of this name that connects; nothing, if the name is that of another one, or of none that can be.
+    pub fn connecting(&self, name: &str) -> Option<&'static External> {
+        if self.known.contains_key(name) { None } else { self.external.connecting(name) }
     }
 }
 

@@ -1,25 +1,29 @@
 //! The one task that owns a session: only it appends to the session's log and speaks with the agent. It decides nothing. It passes inputs to the
 //! machine, appends the facts to the log, then carries out the effects, in that order.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use turnloom_core::event::{Envelope, Event, Part};
 use turnloom_core::id::{Seq, SessionId};
-use turnloom_core::policy::{self, Call, Judgement, Mode, World as _};
+use turnloom_core::policy;
+use turnloom_core::runtime::external::Control;
 use turnloom_core::runtime::{self, Opening, Order, Protocol};
 use turnloom_core::session::{Effect, Input, Machine, Output, ReplyTo};
 use turnloom_core::time::Timestamp;
 
 use super::clock::Clock;
+use super::outbox::{Outbox, is_numbered};
 use super::state::Saved;
-use super::{Answer, Error, Request, Sessions, output_files};
+use super::{Answer, Error, Request, Sessions, host_files, output_files};
 use crate::log::{Append, BlobRange, Durability, Epoch, Log, SessionRow, Tail};
-use crate::policy::ThisMachine;
+use crate::policy::Chosen;
 use crate::process::{self, Line};
 use crate::roles;
 use crate::runtime::program::default_directory;
 use crate::runtime::{Running, describe};
+use crate::scoped_tokens::Loan;
 
 /// How many commands are handled before the next append. They share its sync; more would make the first of them wait.
 const COMMANDS_PER_APPEND: usize = 32;
@@ -71,28 +75,32 @@ impl Actor {
 }
 
 /// A session that is awake.
-struct Session {
-    sessions: Sessions,
-    id: SessionId,
-    machine: Machine,
+pub(super) struct Session {
+    pub(super) sessions: Sessions,
+    pub(super) id: SessionId,
+    pub(super) machine: Machine,
     clock: Clock,
     epoch: Epoch,
     /// What is kept of the machine's state.
     saved: Saved,
     /// Keeps recent events in memory for followers.
     _tail: Tail,
-    agent: Option<RunningAgent>,
+    pub(super) agent: Option<RunningAgent>,
     waiting: std::collections::HashMap<ReplyTo, oneshot::Sender<Answer>>,
-    next_reply: ReplyTo,
+    pub(super) next_reply: ReplyTo,
     turn_started: Option<Instant>,
+    /// What an agent was told that may lose its connection, and how far it has been heard.
+    pub(super) outbox: Outbox,
 }
 
-struct RunningAgent {
-    process: process::Agent,
-    protocol: Box<dyn Protocol>,
+pub(super) struct RunningAgent {
+    pub(super) process: process::Agent,
+    pub(super) protocol: Box<dyn Protocol>,
     /// Its output has ended; only its exit is still to come.
-    silent: bool,
-    _held: Option<Box<dyn std::any::Any + Send>>,
+    pub(super) silent: bool,
+    pub(super) _held: Option<Box<dyn std::any::Any + Send>>,
+    /// The token that its scripts were lent.
+    pub(super) _loan: Option<Loan>,
 }
 
 /// What woke the session.
@@ -102,6 +110,10 @@ enum WakeReason {
     Lines(usize),
     Written(Result<(), process::Error>),
     Exited(process::Exit),
+    /// Somebody has answered *always*, here or elsewhere.
+    RuleStored,
+    /// Some session has spent something.
+    Spent,
     Deadline,
     Shutdown,
     Idle,
@@ -112,7 +124,11 @@ impl Session {
         let id = row.id.clone();
         let claim = sessions.log().claim(&id).await?;
         let (state, saved) = sessions.load_state(&id, claim.head).await?;
-        let machine = sessions.machine(id.clone(), &row.runtime, row.params, state)?;
+        // What was read before the claim may be older than what the last owner wrote.
+        let heard = sessions.row(&id).await?.agent;
+        let open = heard.as_ref().is_some_and(|heard| heard.open);
+        let sent = state.told().1;
+        let machine = sessions.machine_of_agent(id.clone(), &row.runtime, row.params, state, open)?;
         let tail = sessions.log().hold(&id);
         let mut session = Self {
             sessions,
@@ -126,9 +142,11 @@ impl Session {
             waiting: std::collections::HashMap::new(),
             next_reply: 0,
             turn_started: None,
+            outbox: Outbox::new(heard, sent),
         };
         let mut out = Output::default();
         let at = session.now();
+        session.hear_of_spending(at, &mut out);
         session.machine.recover(at, &mut out);
         session.carry_out(out).await?;
         Ok(session)
@@ -137,8 +155,13 @@ impl Session {
     async fn serve(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<(), Error> {
         let shutdown = self.sessions.0.shutdown.clone();
         let linger = Duration::from_secs(self.sessions.0.config.linger_seconds.into());
+        let mut rule_stored = self.sessions.0.rule_stored.subscribe();
+        let mut components = self.sessions.0.components.subscribe();
+        self.machine.set_components(Arc::clone(&components.borrow_and_update()));
+        let mut spent = self.sessions.0.budgets.watch();
         let mut lines = Vec::new();
         loop {
+            let is_shared = self.machine.budget().is_shared();
             let leaving = self.machine.can_unload() && self.agent.is_none();
             if leaving && (self.machine.is_shutting_down() || self.machine.state().is_archived()) && requests.is_empty()
             {
@@ -148,15 +171,25 @@ impl Session {
             let reason = tokio::select! {
                 biased;
                 () = shutdown.cancelled(), if !self.machine.is_shutting_down() => WakeReason::Shutdown,
+                Ok(()) = rule_stored.changed() => WakeReason::RuleStored,
+                Ok(()) = spent.changed(), if is_shared => WakeReason::Spent,
                 request = requests.recv() => request.map_or(WakeReason::AllSendersGone, WakeReason::Command),
                 reason = listen(&mut self.agent, &mut lines) => reason,
                 () = sleep(left) => WakeReason::Deadline,
                 () = tokio::time::sleep(linger), if leaving => WakeReason::Idle,
             };
+            // Before anything is made of what came: a fact is made by the components that are there then.
+            if components.has_changed().is_ok_and(|changed| changed) {
+                self.machine.set_components(Arc::clone(&components.borrow_and_update()));
+            }
             let at = self.now();
             let mut out = Output::default();
             match reason {
-                WakeReason::Command(request) => self.commands(request, requests, at, &mut out),
+                WakeReason::Command(request) => {
+                    self.hear_of_spending(at, &mut out);
+                    self.commands(request, requests, at, &mut out);
+                }
+                WakeReason::Spent => self.hear_of_spending(at, &mut out),
                 WakeReason::Lines(0) => {
                     if let Some(agent) = &mut self.agent {
                         agent.silent = true;
@@ -179,16 +212,34 @@ impl Session {
                     let description = describe(&exit);
                     self.machine.handle(Input::Exited { exit_code: exit.code, description }, at, &mut out);
                 }
+                WakeReason::RuleStored => {
+                    let stored = rule_stored.borrow_and_update().clone();
+                    self.settle_allowed(stored, at, &mut out);
+                }
                 WakeReason::Deadline => self.machine.handle(Input::Tick, at, &mut out),
                 WakeReason::Shutdown => self.machine.handle(Input::Shutdown, at, &mut out),
                 WakeReason::Idle | WakeReason::AllSendersGone => return Ok(()),
             }
             self.carry_out(out).await?;
+            self.sessions.0.metrics.stale.inc_by(self.machine.take_stale());
+            if self.machine.is_shutting_down() && self.machine.is_told_by_log() {
+                // Its agent has the turn, and the next daemon goes on with it.
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells the machine what other sessions have spent, if that matters to it.
+    fn hear_of_spending(&mut self, at: Timestamp, out: &mut Output) {
+        let plan = self.machine.budget();
+        if plan.is_shared() {
+            let shared = self.sessions.0.budgets.shared(&self.id, &plan, self.machine.is_in_turn());
+            self.machine.handle(Input::Shared(Box::new(shared)), at, out);
         }
     }
 
     /// What the wall clock says. If it was set, deadlines stay as far away as they were.
-    fn now(&mut self) -> Timestamp {
+    pub(super) fn now(&mut self) -> Timestamp {
         let (at, set_by) = self.clock.read();
         self.machine.clock_was_set(set_by);
         at
@@ -208,7 +259,12 @@ impl Session {
             let reply_to = self.next_reply;
             self.next_reply += 1;
             self.waiting.insert(reply_to, answer);
-            self.machine.handle(Input::Command { command, reply_to }, at, out);
+            let edited = self.machine.edited_call(&command.command).and_then(|call| self.judge_call(call));
+            let input = match edited {
+                Some(judgement) => Input::JudgedEdit { command, judgement, reply_to },
+                None => Input::Command { command, reply_to },
+            };
+            self.machine.handle(input, at, out);
         }
     }
 
@@ -226,7 +282,12 @@ impl Session {
     }
 
     /// Moves what a protocol wants: bytes to the agent, reports to the machine.
-    async fn apply_protocol_output(&mut self, protocol_output: runtime::Output, at: Timestamp, out: &mut Output) {
+    pub(super) async fn apply_protocol_output(
+        &mut self,
+        protocol_output: runtime::Output,
+        at: Timestamp,
+        out: &mut Output,
+    ) {
         if let Some(agent) = self.agent.as_mut().filter(|_| !protocol_output.bytes.is_empty()) {
             match agent.process.input.queue(&protocol_output.bytes) {
                 Ok(()) => self.sessions.0.taps.session_wrote(&self.id, &protocol_output.bytes),
@@ -241,7 +302,21 @@ impl Session {
         for report in protocol_output.reports {
             let report =
                 output_files::with_whole_output(report, self.sessions.0.context.max_line_bytes, deadline).await;
-            let input = match self.judge(&report) {
+            if matches!(report, runtime::Report::Ready(_) | runtime::Report::Back { .. })
+                && let Ok(runtime) = self.sessions.runtime(self.machine.runtime())
+            {
+                self.machine.set_capabilities(runtime.capabilities());
+            }
+            if let runtime::Report::Back { connection, heard } = report {
+                self.tell_again(connection, heard).await;
+            }
+            let judgement = self.judge(&report);
+            let may_read = !matches!(
+                judgement.as_ref().and_then(|judgement| judgement.effect),
+                Some(policy::Effect::Deny | policy::Effect::Ask)
+            );
+            let report = if may_read { self.with_file(report, deadline).await } else { report };
+            let input = match judgement {
                 Some(judgement) => Input::Judged { report, judgement },
                 None => Input::Report(report),
             };
@@ -249,30 +324,23 @@ impl Session {
         }
     }
 
-    /// What the rules say about a call that the agent wants to make, if it wants to make one.
-    fn judge(&self, report: &runtime::Report) -> Option<Judgement> {
-        let call = self.machine.to_judge(report)?;
-        let workspace =
-            self.machine.workspace().map_or_else(|| default_directory().display().to_string(), str::to_owned);
-        let workspace = ThisMachine.resolve(&workspace).unwrap_or(workspace);
-        let rules = self.sessions.0.rules.of(&workspace);
-        let mode = self.machine.mode().unwrap_or_default();
-        let runtime = self.sessions.runtime(self.machine.runtime()).ok()?;
-        // A mode with rules that have been taken away still asks; it must not become one of the agent's own.
-        let is_agents = mode.is_empty() || runtime.modes().is_empty() || runtime.modes().contains(&mode);
-        let is_ruled = runtime.capabilities().gate && (rules.has_mode(mode) || !is_agents);
-        let call = Call {
-            tool: call.tool,
-            input: call.input,
-            runtime: self.machine.runtime(),
-            mode: if is_ruled { Mode::Rules(mode) } else { Mode::Agent(mode) },
-            directory: call.directory.unwrap_or(&workspace),
-            workspace: &workspace,
-            caller: call.caller,
-            origin: call.origin,
-            session: self.id.as_str(),
-        };
-        Some(policy::judge(&rules, &call, &ThisMachine))
+    /// A call with the file that it names, if it names one.
+    async fn with_file(&mut self, report: runtime::Report, deadline: tokio::time::Instant) -> runtime::Report {
+        let Some(path) = self.machine.wanted_file(&report).map(str::to_owned) else { return report };
+        let workspace = self.workspace();
+        let file = host_files::read(&workspace, &path, deadline).await;
+        match report {
+            runtime::Report::HostCall(mut call) => {
+                call.file = Some(file);
+                runtime::Report::HostCall(call)
+            }
+            other => other,
+        }
+    }
+
+    /// The folder in which the agent works.
+    pub(super) fn workspace(&self) -> String {
+        self.machine.workspace().map_or_else(|| default_directory().display().to_string(), str::to_owned)
     }
 
     /// Makes facts durable, then does what follows from them. What follows may lead to more facts.
@@ -281,10 +349,11 @@ impl Session {
         while let Some(mut out) = next.take() {
             self.append(&mut out).await?;
             let mut after = Output::default();
+            self.tell(std::mem::take(&mut out.orders), &mut after).await?;
             for effect in std::mem::take(&mut out.effects) {
                 self.perform(effect, &mut after).await?;
             }
-            if !after.facts.is_empty() || !after.effects.is_empty() {
+            if !after.facts.is_empty() || !after.effects.is_empty() || !after.orders.is_empty() {
                 next = Some(after);
             }
         }
@@ -292,8 +361,13 @@ impl Session {
     }
 
     async fn append(&mut self, out: &mut Output) -> Result<(), Error> {
-        let (Some(first), Some(last)) = (out.facts.first(), out.facts.last()) else { return Ok(()) };
-        let (expected_head, at) = (Seq(first.seq.0 - 1), last.ts);
+        let cursor = self.newly_heard();
+        if out.facts.is_empty() && cursor.is_none() {
+            return Ok(());
+        }
+        let head = self.machine.head();
+        let expected_head = out.facts.first().map_or(head, |first| Seq(first.seq.0 - 1));
+        let at = out.facts.last().map_or_else(|| self.now(), |last| last.ts);
         self.count(&out.facts);
         let summary = self.machine.state().summary();
         let came_to_rest = summary.turn.is_none()
@@ -309,12 +383,14 @@ impl Session {
             summary,
             at,
             durability,
+            agent: cursor.clone(),
         };
         if came_to_rest {
             // Before the end of the turn becomes visible: a tap that is opened after it is meant for the next turn.
             self.sessions.0.taps.idle(&self.id);
         }
         let head = self.sessions.log().append(append).await?;
+        self.acknowledge(cursor);
         self.save_when_due(head);
         self.sessions.0.slash_commands.remember(self.machine.runtime(), &out.facts);
         Ok(())
@@ -364,6 +440,17 @@ impl Session {
                 }
             }
             Effect::Start(opening) => self.start(opening, after).await,
+            Effect::Attach => self.attach(after),
+            Effect::Disconnect => {
+                let mut protocol_output = runtime::Output::default();
+                if let Some(agent) = &mut self.agent {
+                    agent.protocol.control_hub(Control::Disconnect, &mut protocol_output);
+                }
+                let at = self.now();
+                self.apply_protocol_output(protocol_output, at, after).await;
+            }
+            // The log tells it, unless it has no number.
+            Effect::Order(order) if self.machine.is_told_by_log() && is_numbered(&order) => {}
             Effect::Order(order) => {
                 let order = with_content(self.sessions.log(), order).await?;
                 let mut protocol_output = runtime::Output::default();
@@ -373,11 +460,12 @@ impl Session {
                 let at = self.now();
                 self.apply_protocol_output(protocol_output, at, after).await;
             }
-            Effect::StoreRule { rule, scope: _, by, at } => {
-                let note = format!("{by}, {at}, in session {}", self.id);
-                if let Err(error) = self.sessions.0.rules.always().add(&rule, &note) {
+            Effect::StoreRule { rule, scope: _, by, ask_id, at } => {
+                let chosen = Chosen { by: by.clone(), at, session_id: self.id.clone() };
+                match self.sessions.0.rules.always().add(&rule, &chosen.note()) {
+                    Ok(_) => self.sessions.rule_stored(by, ask_id),
                     // The answer stands for this once, and the next equal call asks again.
-                    tracing::error!(session = %self.id, %error, "a rule could not be kept");
+                    Err(error) => tracing::error!(session = %self.id, %error, "a rule could not be kept"),
                 }
             }
             Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
@@ -395,8 +483,9 @@ impl Session {
         }
     }
 
-    async fn start(&mut self, opening: Opening, after: &mut Output) {
+    async fn start(&mut self, mut opening: Opening, after: &mut Output) {
         let sessions = self.sessions.clone();
+        let loan = self.lend_token(&mut opening);
         self.prepare_workspace(&opening);
         sessions.wait_for_mirror(&self.id).await;
         let started = match sessions.runtime(self.machine.runtime()) {
@@ -409,7 +498,7 @@ impl Session {
             Ok(Running { agent, mut protocol, held }) => {
                 let mut protocol_output = runtime::Output::default();
                 protocol.open(&opening, &mut protocol_output);
-                self.agent = Some(RunningAgent { process: agent, protocol, silent: false, _held: held });
+                self.agent = Some(RunningAgent { process: agent, protocol, silent: false, _held: held, _loan: loan });
                 let at = self.now();
                 self.apply_protocol_output(protocol_output, at, after).await;
             }
@@ -433,11 +522,11 @@ async fn listen(agent: &mut Option<RunningAgent>, lines: &mut Vec<Line>) -> Wake
 }
 
 /// Brings back the content that left a message for a blob: an agent needs all of it.
-async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
+pub(super) async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
     let messages: Vec<&mut runtime::Prompt> = match &mut order {
         Order::Prompt { messages, .. } => messages.iter_mut().collect(),
         Order::Steer { message, .. } => vec![message],
-        Order::Interrupt
+        Order::Interrupt { .. }
         | Order::Answer { .. }
         | Order::Verdict { .. }
         | Order::SetModel { .. }
@@ -447,8 +536,10 @@ async fn with_content(log: &Log, mut order: Order) -> Result<Order, Error> {
         | Order::Configure { .. }
         | Order::State { .. }
         | Order::Callback(_)
+        | Order::HostResult { .. }
+        | Order::HostTools(_)
         | Order::Rollback(_)
-        | Order::Close => return Ok(order),
+        | Order::Close { .. } => return Ok(order),
     };
     for part in messages.into_iter().flat_map(|message| &mut message.content) {
         if let Part::Image { data: data @ None, blob: Some(blob), .. } = part {

@@ -2,19 +2,22 @@
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use turnloom_core::budget;
 use turnloom_core::client_tools;
 use turnloom_core::command::Refusal;
+use turnloom_core::component;
 use turnloom_core::event::{Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
 use turnloom_core::nesting;
 use turnloom_core::runtime::Takes;
-use turnloom_core::session::{Machine, Output, Setup, State, params_of_copy};
+use turnloom_core::session::{Delivery, Machine, Output, Setup, State, params_of_copy};
 
 use super::{Error, Sessions, now};
 use crate::log::{self, Created, SessionQuery, SessionRow};
-use crate::runtime::{Runtime, SHARED_PARAMS};
+use crate::runtime::SHARED_PARAMS;
 
 /// What every runtime understands at creation.
 const COMMON_PARAMS: &[&str] = &[
@@ -26,8 +29,19 @@ const COMMON_PARAMS: &[&str] = &[
     "env",
     "mcp_servers",
     "title",
+    EMIT,
     client_tools::SESSION_TOOLS,
+    component::SESSION_COMPONENTS,
+    component::SESSION_RULES,
+    budget::OWN,
+    budget::GROUP,
 ];
+
+/// Whether the agent gets what its scripts need to add facts.
+pub(super) const EMIT: &str = "emit";
+
+/// What agents call the server of the session's own tools.
+const OWN_SERVER: &str = "turnloom";
 
 /// What agents call the mode in which they ask nobody.
 const BYPASS: &str = "bypassPermissions";
@@ -77,12 +91,7 @@ impl Sessions {
     /// Creates a session that begins with a copy of another's facts.
     pub async fn fork(&self, parent_id: &SessionId, fork: Fork) -> Result<SessionRow, Error> {
         let parent = self.row(parent_id).await?;
-        if let Some(why) = self.damage(&parent) {
-            return Err(Error::Damaged { id: parent_id.clone(), why });
-        }
-        if !self.runtime(&parent.runtime)?.capabilities().fork {
-            return Err(Refusal::Unsupported { what: "fork" }.into());
-        }
+        self.check_fork(&parent)?;
         let at = now();
         let mut ids = IdSource::seeded(seed());
         let id = fork.id.unwrap_or_else(|| SessionId::fresh(&mut ids, at));
@@ -162,16 +171,31 @@ impl Sessions {
     }
 
     pub(super) fn machine(&self, id: SessionId, runtime: &str, params: Value, state: State) -> Result<Machine, Error> {
+        self.machine_of_agent(id, runtime, params, state, false)
+    }
+
+    /// The same, for a session that its agent may have already.
+    pub(super) fn machine_of_agent(
+        &self,
+        id: SessionId,
+        runtime: &str,
+        params: Value,
+        state: State,
+        open: bool,
+    ) -> Result<Machine, Error> {
         let found = self.runtime(runtime)?;
         let setup = Setup {
             session_id: id,
             runtime: runtime.to_owned(),
             params,
             capabilities: found.capabilities(),
-            limits: self.0.config.limits(found.idle_ms()),
+            limits: self.0.config.limits(found.idle_ms(), found.wait_ms()),
             ids: IdSource::seeded(seed()),
+            components: Arc::clone(&self.0.components.borrow()),
+            budgets: Arc::clone(self.0.budgets.rules()),
         };
-        Ok(Machine::new(setup, state))
+        let delivery = found.grace_ms().map_or(Delivery::Pipe, |grace_ms| Delivery::Log { open, grace_ms });
+        Ok(Machine::new(setup, state).told_by(delivery).hearing_by(found.hearing()))
     }
 
     pub(super) async fn read_all(&self, id: &SessionId) -> Result<Vec<Record>, Error> {
@@ -198,8 +222,15 @@ impl Sessions {
         let runtime = self.runtime(&row.runtime)?;
         mode.map_or(Ok(()), |mode| self.check_mode(runtime, "mode", mode, &row.params))?;
         let known = runtime.settings();
-        // Of the tools the session itself says what it thinks.
-        for (name, value) in settings.iter().filter(|(name, _)| *name != client_tools::SESSION_TOOLS) {
+        // Of the tools and components the session itself says what it thinks.
+        let of_session = [
+            client_tools::SESSION_TOOLS,
+            component::SESSION_COMPONENTS,
+            component::SESSION_RULES,
+            budget::OWN,
+            budget::GROUP,
+        ];
+        for (name, value) in settings.iter().filter(|(name, _)| !of_session.contains(&name.as_str())) {
             let Some(setting) = known.iter().find(|setting| setting.name == name) else {
                 let known: Vec<&str> = known.iter().map(|setting| setting.name).collect();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
@@ -211,14 +242,35 @@ impl Sessions {
         Ok(())
     }
 
-    pub(super) fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
+    /// Refuses a fork that its runtime cannot make.
+    pub fn check_fork(&self, parent: &SessionRow) -> Result<(), Error> {
+        if let Some(why) = self.damage(parent) {
+            return Err(Error::Damaged { id: parent.id.clone(), why });
+        }
+        if !self.runtime(&parent.runtime)?.capabilities().fork {
+            return Err(Refusal::Unsupported { what: "fork" }.into());
+        }
+        Ok(())
+    }
+
+    /// Whether sessions of a runtime know a parameter by this name.
+    pub fn takes_param(&self, runtime: &str, name: &str) -> bool {
+        let Ok(found) = self.runtime(runtime) else { return false };
+        COMMON_PARAMS.contains(&name)
+            || found.own_params().contains(&name)
+            || found.params().iter().any(|param| param.name == name)
+    }
+
+    /// Whether sessions of this runtime can be created with these parameters.
+    pub fn check_params(&self, runtime: &str, params: &Map<String, Value>) -> Result<(), Error> {
         let found = self.runtime(runtime)?;
         if !params.values().all(|value| nesting::fits(value, nesting::MAX_DEPTH)) || !found.params_fit(params) {
             return Err(Refusal::TooDeep.into());
         }
         let mut known = [COMMON_PARAMS, found.own_params()].concat();
         known.extend(found.params().iter().map(|param| param.name).filter(|name| !found.own_params().contains(name)));
-        if let Some(name) = params.keys().find(|name| !known.contains(&name.as_str())) {
+        let is_unknown = |name: &&String| !found.takes_any_params() && !known.contains(&name.as_str());
+        if let Some(name) = params.keys().find(is_unknown) {
             let known = known.join(", ");
             return Err(Error::Invalid(format!("unknown field `params.{name}`; {runtime} knows {known}")));
         }
@@ -226,6 +278,9 @@ impl Sessions {
             if params.get(name).is_some_and(|value| !value.is_string()) {
                 return Err(Error::Invalid(format!("`params.{name}` must be a string")));
             }
+        }
+        if params.get(EMIT).is_some_and(|value| !value.is_boolean()) {
+            return Err(Error::Invalid(format!("`params.{EMIT}` must be true or false")));
         }
         for name in ["mode", "permission_mode"] {
             if let Some(mode) = params.get(name).and_then(Value::as_str) {
@@ -243,6 +298,10 @@ impl Sessions {
         if let Some((name, value)) = variables.find(|(_, value)| !value.is_string()) {
             return Err(Error::Invalid(format!("`params.env.{name}` must be a text; {value} is not")));
         }
+        if params.get("mcp_servers").and_then(|servers| servers.get(OWN_SERVER)).is_some() {
+            // Its tools would pass for the session's own.
+            return Err(Error::Invalid(format!("`params.mcp_servers.{OWN_SERVER}`: this name is the daemon's own")));
+        }
         if let Some(tools) = params.get(client_tools::SESSION_TOOLS) {
             if !self.runtime(runtime)?.capabilities().client_tools {
                 return Err(Refusal::Unsupported { what: "call tools that clients run" }.into());
@@ -250,44 +309,14 @@ impl Sessions {
             client_tools::read(tools)
                 .map_err(|error| Error::Invalid(format!("`params.{}`: {error}", client_tools::SESSION_TOOLS)))?;
         }
+        component::check_params(params).map_err(|(name, why)| Error::Invalid(format!("`params.{name}`: {why}")))?;
+        budget::check_params(params).map_err(|(name, why)| Error::Invalid(format!("`params.{name}`: {why}")))?;
         if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
             && !std::path::Path::new(cwd).is_dir()
         {
             return Err(Error::Invalid(format!("`params.cwd` must be a directory that exists; {cwd:?} is not")));
         }
         Ok(())
-    }
-
-    /// The modes that a session of a runtime may have: the agent's own, and those with rules where the rules hold. None, if it takes any word.
-    pub fn modes_of(&self, runtime: &dyn Runtime) -> Vec<String> {
-        let own = runtime.modes().iter().map(|mode| (*mode).to_owned());
-        if !runtime.capabilities().gate || runtime.modes().is_empty() {
-            return own.collect();
-        }
-        let rules = self.0.rules.of("/");
-        let with_rules: Vec<String> = rules.modes().map(str::to_owned).collect();
-        let own: Vec<String> = own.filter(|mode| !with_rules.contains(mode)).collect();
-        [with_rules, own].concat()
-    }
-
-    /// A mode that nobody knows would leave the agent in another than the one somebody believes it to be in.
-    pub(super) fn check_known_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str) -> Result<(), Error> {
-        let known = self.modes_of(runtime);
-        if known.is_empty() || known.iter().any(|known| known == mode) {
-            return Ok(());
-        }
-        if !runtime.capabilities().gate && self.0.rules.of("/").has_mode(mode) {
-            let (runtime, known) = (runtime.id(), known.join(", "));
-            let message = format!("`{name}`: {mode} has rules, and {runtime} cannot be held to them; it has {known}");
-            return Err(Error::Invalid(message));
-        }
-        Err(Error::Invalid(format!("`{name}` must be one of {}; {mode:?} is not", known.join(", "))))
-    }
-
-    /// Nor must somebody believe in a mode that a session with these parameters cannot have.
-    fn check_mode(&self, runtime: &dyn Runtime, name: &str, mode: &str, params: &Value) -> Result<(), Error> {
-        self.check_known_mode(runtime, name, mode)?;
-        runtime.may_have_mode(mode, params).map_err(|why| Error::Invalid(format!("`{name}`: {mode} {why}")))
     }
 }
 
@@ -361,7 +390,7 @@ fn unreadable(id: &SessionId, record: &Record, error: &dyn std::fmt::Display) ->
 }
 
 /// Randomness for ids, from the operating system by way of a random id.
-pub(super) fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high.rotate_left(32) ^ low
 }

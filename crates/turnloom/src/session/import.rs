@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _};
 
 use serde_json::{Map, Value};
 use turnloom_core::client_tools;
+use turnloom_core::component;
 use turnloom_core::event::{Envelope, readdress};
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::skips_approvals;
@@ -65,6 +66,8 @@ impl Sessions {
         for (name, value) in archive.state.settings() {
             let checked = if [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name.as_str()) {
                 client_tools::read(value).map(drop)
+            } else if [component::SESSION_COMPONENTS, component::SESSION_RULES].contains(&name.as_str()) {
+                component::check_params(archive.state.settings()).map_err(|(_, why)| why)
             } else {
                 let known = runtime.settings().iter().find(|setting| setting.name == name);
                 known.ok_or_else(|| "is not a setting".to_owned()).and_then(|setting| setting.check(value))

@@ -5,11 +5,16 @@ mod actor;
 mod adopt;
 mod clock;
 mod create;
+mod host_files;
 mod import;
+mod judging;
 mod mirror;
+mod modes;
+mod outbox;
 mod output_files;
 mod slash_commands;
 mod state;
+mod together;
 mod wire;
 
 use std::collections::HashMap;
@@ -18,17 +23,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc::error::SendTimeoutError;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use turnloom_core::command::{ClientCommand, Refusal, Reply};
-use turnloom_core::id::SessionId;
+use turnloom_core::command::{ClientCommand, Command, Refusal, Reply};
+use turnloom_core::component::{self, Entry, Registry, Source};
+use turnloom_core::id::{MessageId, SessionId, TurnId};
 use turnloom_core::time::Timestamp;
 
-pub(crate) use self::create::fold;
 pub use self::create::{Fork, NewSession};
+pub(crate) use self::create::{fold, seed};
+pub use self::modes::ModeChoice;
 pub use self::state::STATE;
+pub use self::together::SettledAlong;
 pub use self::wire::{FellBehind, Until, Wire};
+use crate::budgets::Budgets;
 use crate::config::Config;
 use crate::log::{self, Log, SessionRow};
 use crate::metrics::Metrics;
@@ -87,10 +96,15 @@ struct Inner {
     context: LaunchContext,
     config: Config,
     rules: Rules,
+    budgets: Budgets,
+    /// Which components there are, and what the configuration says of them. Folders that are read again change it, also for sessions that are awake.
+    components: watch::Sender<Arc<component::Rules>>,
     metrics: Arc<Metrics>,
     awake: Locked<HashMap<SessionId, mpsc::Sender<Request>>>,
     /// Those that could not be loaded, and why.
     damaged: Locked<HashMap<SessionId, String>>,
+    /// The last rule that somebody has stored by answering *always*.
+    rule_stored: watch::Sender<Option<together::RuleStored>>,
     /// One at a time is copied or imported: each holds a whole log in memory.
     copying: Semaphore,
     slash_commands: slash_commands::SlashCommands,
@@ -119,23 +133,46 @@ enum Answer {
 }
 
 impl Sessions {
+    /// The components there are; with those of a session, if one is named.
+    pub async fn components(&self, id: Option<&SessionId>) -> Result<Registry, Error> {
+        let registry = self.0.components.borrow().registry.clone();
+        let Some(id) = id else { return Ok(registry) };
+        let row = self.row(id).await?;
+        let (state, _) = self.load_state(id, row.head).await?;
+        let name = component::SESSION_COMPONENTS;
+        let given = state.settings().get(name).or_else(|| row.params.get(name));
+        // They were checked when they were given.
+        let entries = given.and_then(|entries| component::read_entries(entries).ok()).unwrap_or_default();
+        Ok(registry.with(entries, Source::Session))
+    }
+
+    /// These components have folders now, in every session.
+    pub fn set_folder_components(&self, entries: Vec<Entry>) {
+        let rules = self.0.config.components.rules();
+        let registry = rules.registry.with(entries, Source::Config);
+        self.0.components.send_replace(Arc::new(component::Rules { registry, ..rules }));
+    }
+
     pub fn new(
         log: Log,
         runtimes: Runtimes,
         context: LaunchContext,
         config: Config,
-        rules: Rules,
+        (rules, budgets): (Rules, Budgets),
         metrics: Arc<Metrics>,
     ) -> Self {
         Self(Arc::new(Inner {
             log,
             runtimes,
             context,
+            components: watch::Sender::new(Arc::new(config.components.rules())),
             config,
             rules,
+            budgets,
             metrics,
             awake: Locked::default(),
             damaged: Locked::default(),
+            rule_stored: watch::Sender::new(None),
             copying: Semaphore::new(1),
             slash_commands: slash_commands::SlashCommands::default(),
             mirrors: mirror::Mirrors::default(),
@@ -156,6 +193,10 @@ impl Sessions {
 
     pub fn launch_context(&self) -> &LaunchContext {
         &self.0.context
+    }
+
+    pub fn budgets(&self) -> &Budgets {
+        &self.0.budgets
     }
 
     pub fn rules(&self) -> &Rules {
@@ -215,9 +256,22 @@ impl Sessions {
         }
     }
 
+    /// Wakes a session that an agent says it has, so that the agent can go on with it. Says which turn is open.
+    pub async fn wake_for_agent(&self, id: &SessionId, agent: &str, instance: &str, epoch: u64) -> Option<TurnId> {
+        let is_its = |row: &SessionRow| {
+            let heard = row.agent.as_ref().filter(|heard| heard.open && heard.epoch == epoch);
+            row.runtime == agent && heard.is_some_and(|heard| heard.instance == instance)
+        };
+        self.row(id).await.ok().filter(is_its)?;
+        // Nothing is asked of it: that it answers is that it is awake.
+        let nothing = Command::ReadQueued { message_id: MessageId::trusted("-") };
+        drop(self.send_to_actor(id, ClientCommand { by: agent.to_owned(), command: nothing }).await);
+        self.row(id).await.ok()?.summary.turn
+    }
+
     /// Removes a session, its facts and its blobs, once it has come to rest.
     pub async fn purge(&self, id: &SessionId, by: String) -> Result<(), Error> {
-        match self.send_to_actor(id, ClientCommand { by, command: turnloom_core::command::Command::Archive }).await {
+        match self.send_to_actor(id, ClientCommand { by, command: Command::Archive }).await {
             // What cannot be woken is at rest.
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) => return Err(error),

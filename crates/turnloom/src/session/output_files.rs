@@ -1,5 +1,5 @@
-//! Reads output that an agent has cut and keeps whole in a file. It is read while the file exists, up to a limit, so that the log still has it when
-//! the agent has deleted the file.
+//! Reads what an agent keeps in a file: output that it has cut, and pictures. It is read while the file exists, up to a limit, so that the log still
+//! has it when the agent has deleted the file.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -7,9 +7,11 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::time::{Instant, timeout_at};
 use turnloom_core::event::Event;
-use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
+use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report, add_picture, set_output};
 
 use crate::regular_file;
 
@@ -36,23 +38,42 @@ pub(super) async fn with_whole_output(report: Report, limit: usize, deadline: In
         }
         OutputFile::Entry(entry) => {
             let entry_output = timeout_at(deadline.min(Instant::now() + ENTRY_TIMEOUT), wait_for_entry(&entry)).await;
-            if let Ok(EntryOutput { text, whole_in }) = entry_output {
+            if let Ok(EntryOutput { text, whole_in, pictures }) = entry_output {
                 let all = match whole_in {
                     Some(path) => file_text(&path, limit, deadline).await,
                     None => None,
                 };
                 set_output(&mut event, all.unwrap_or(text));
+                for path in pictures {
+                    attach_picture(&mut event, &path, limit, deadline).await;
+                }
             } else {
                 tracing::debug!(file = entry.file, task = entry.task, "an agent has not written an output");
             }
         }
+        OutputFile::Picture { path } => attach_picture(&mut event, &path, limit, deadline).await,
     }
     Report::Fact { subagent_id, event }
 }
 
 async fn file_text(path: &str, limit: usize, deadline: Instant) -> Option<String> {
+    read_in_time(path, deadline, move |path| read(path, limit)).await
+}
+
+async fn attach_picture(event: &mut Event, path: &str, limit: usize, deadline: Instant) {
+    if let Some(data) = read_in_time(path, deadline, move |path| picture(path, limit)).await {
+        add_picture(event, path, data);
+    }
+}
+
+/// What a file holds, if that is known before the deadline.
+async fn read_in_time(
+    path: &str,
+    deadline: Instant,
+    read: impl FnOnce(&Path) -> io::Result<String> + Send + 'static,
+) -> Option<String> {
     let from = PathBuf::from(path);
-    let reading = tokio::task::spawn_blocking(move || read(&from, limit));
+    let reading = tokio::task::spawn_blocking(move || read(&from));
     match timeout_at(deadline, reading).await {
         Ok(Ok(Ok(text))) => return Some(text),
         Ok(Ok(Err(error))) => tracing::debug!(path, %error, "an agent's output cannot be read"),
@@ -102,14 +123,6 @@ fn search_entry(entry: &OutputEntry, from: Option<u64>) -> io::Result<EntrySearc
     Ok(EntrySearch::NotBefore(at))
 }
 
-fn set_output(event: &mut Event, text: String) {
-    match event {
-        Event::ToolResult(result) => result.output = text,
-        Event::BackgroundEnded(ended) => ended.output = Some(text),
-        _ => {}
-    }
-}
-
 /// The text of a file; of one that is too large both ends, with a note between them.
 fn read(path: &Path, limit: usize) -> io::Result<String> {
     let mut file = regular_file::open(path)?;
@@ -129,10 +142,21 @@ fn read(path: &Path, limit: usize) -> io::Result<String> {
     Ok(text)
 }
 
+/// A picture in base64. Half of one is none.
+fn picture(path: &Path, limit: usize) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    regular_file::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    match bytes.len() {
+        0 => Err(io::Error::new(io::ErrorKind::InvalidData, "the file is empty")),
+        size if size > limit => Err(io::ErrorKind::FileTooLarge.into()),
+        _ => Ok(BASE64.encode(bytes)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::time::Instant;
-    use turnloom_core::event::{BackgroundEnded, Event, ToolResult};
+    use turnloom_core::event::{BackgroundEnded, Event, Image, ToolResult};
     use turnloom_core::runtime::{EntryOutput, OutputEntry, OutputFile, Report};
 
     use super::{READ_TIMEOUT, with_whole_output};
@@ -167,10 +191,31 @@ mod tests {
         assert_eq!(output(&pipe, 100).await, "cut", "nor is a pipe, and nobody waits for it");
     }
 
+    #[tokio::test]
+    async fn a_picture_is_read_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("p.gif");
+        std::fs::write(&file, [0, 1, 2]).unwrap();
+        let result = async |path: &std::path::Path, limit: usize| {
+            let event = ToolResult { output: "p".to_owned(), ..ToolResult::default() }.into();
+            let file = Box::new(OutputFile::Picture { path: path.to_str().unwrap().to_owned() });
+            let report = Report::FactWithOutputFile { file, subagent_id: None, event };
+            match with_whole_output(report, limit, Instant::now() + READ_TIMEOUT).await {
+                Report::Fact { event: Event::ToolResult(result), .. } => (result.output, result.images),
+                other => panic!("{other:?}"),
+            }
+        };
+        let image = Image { media_type: "image/gif".to_owned(), data: Some("AAEC".to_owned()), blob: None };
+        assert_eq!(result(&file, 3).await, ("p\n[image]".to_owned(), Some(vec![image])));
+        assert_eq!(result(&file, 2).await, ("p".to_owned(), None), "too large");
+        assert_eq!(result(folder.path(), 9).await, ("p".to_owned(), None), "no file");
+    }
+
     fn says(entry: &OutputEntry, line: &str) -> Option<EntryOutput> {
         let text = line.strip_prefix(&entry.task)?.trim().to_owned();
         let whole_in = text.strip_prefix("see ").map(str::to_owned);
-        Some(EntryOutput { text, whole_in })
+        let pictures = text.strip_prefix("[image] ").map(str::to_owned).into_iter().collect();
+        Some(EntryOutput { text, whole_in, pictures })
     }
 
     async fn ended(folder: &std::path::Path, task: &str) -> Option<String> {
@@ -178,12 +223,16 @@ mod tests {
     }
 
     async fn ended_before(folder: &std::path::Path, task: &str, deadline: Instant) -> Option<String> {
+        ended_fact(folder, task, deadline).await.output
+    }
+
+    async fn ended_fact(folder: &std::path::Path, task: &str, deadline: Instant) -> BackgroundEnded {
         let below = folder.to_str().unwrap().to_owned();
         let entry = OutputEntry { below, file: "log".to_owned(), task: task.to_owned(), read: says };
         let file = Box::new(OutputFile::Entry(entry));
         let report = Report::FactWithOutputFile { file, subagent_id: None, event: BackgroundEnded::default().into() };
         match with_whole_output(report, 100, deadline).await {
-            Report::Fact { event: Event::BackgroundEnded(ended), .. } => ended.output,
+            Report::Fact { event: Event::BackgroundEnded(ended), .. } => ended,
             other => panic!("{other:?}"),
         }
     }
@@ -200,6 +249,9 @@ mod tests {
         assert_eq!(ended(folder.path(), "one").await.as_deref(), Some("woven"));
         write(&format!("one woven\ntwo see {}\n", all.display()));
         assert_eq!(ended(folder.path(), "two").await.as_deref(), Some("all of it"));
+        write(&format!("one [image] {}\n", all.display()));
+        let ended_with = ended_fact(folder.path(), "one", Instant::now() + READ_TIMEOUT).await;
+        assert_eq!(ended_with.images.unwrap()[0].data.as_deref(), Some("YWxsIG9mIGl0"));
         write("one woven\nthree half");
         let (later, ()) = tokio::join!(ended(folder.path(), "three"), async {
             tokio::time::sleep(super::POLL_INTERVAL).await;

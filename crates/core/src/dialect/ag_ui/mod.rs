@@ -22,7 +22,7 @@ use self::frame::Frame;
 use self::messages::{Body, Messages};
 pub use self::request::RunInput;
 pub use self::state::{StateCopy, StateVersions};
-use super::surfaces::{Surface, Surfaces};
+use super::surfaces::{Changed, Surface, Surfaces};
 use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::awaited::{Awaited, NoTurnReason};
 use crate::event::{Done, Envelope, Event, Failure, Outcome, Part, UserMessage, WorkStatus};
@@ -108,7 +108,10 @@ impl AgUi {
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
-        let surface = Arc::make_mut(&mut self.surfaces).step(envelope);
+        let Changed { surface, components } = Arc::make_mut(&mut self.surfaces).step(envelope);
+        for Surface { kind, id, data } in components {
+            self.activity(envelope, kind, &id, data, out);
+        }
         self.wanted.iter_mut().for_each(|wanted| wanted.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => self.user_message(envelope, message, out),
@@ -298,6 +301,10 @@ impl AgUi {
         let reason = done.reason.as_deref();
         match done.outcome {
             _ if !told => {}
+            // A helper in the background still asks.
+            Outcome::Completed | Outcome::Stopped if !self.asks.is_empty() => {
+                self.finish(self.waiting_outcome(), usage.as_ref(), out);
+            }
             Outcome::Completed => {
                 self.finish(self.is_current().then(|| json!({ "type": "success" })), usage.as_ref(), out);
             }
@@ -311,6 +318,17 @@ impl AgUi {
                 let code = failure.as_ref().map(|failure| failure.code.as_str()).filter(|code| !code.is_empty());
                 self.fail(message.unwrap_or("the turn did not end well"), code, out);
             }
+        }
+    }
+
+    /// How a run ends while somebody is asked.
+    fn waiting_outcome(&self) -> Option<Value> {
+        let interrupts: Vec<&Value> = self.asks.values().filter_map(Ask::interrupt).collect();
+        let calls: Vec<&String> = self.asks.values().filter_map(Ask::call).collect();
+        match (interrupts.is_empty(), self.is_current()) {
+            (false, _) => Some(json!({ "type": "interrupt", "interrupts": interrupts })),
+            (true, true) => Some(json!({ "type": "success", "pendingToolCallIds": calls })),
+            (true, false) => None,
         }
     }
 
@@ -421,14 +439,7 @@ impl Dialect for AgUi {
             _ if self.over => {}
             (Ending::Waiting, Some(loss)) => self.fail(&loss.to_string(), Some(loss.code()), frames),
             (Ending::Waiting, None) => {
-                let interrupts: Vec<&Value> = self.asks.values().filter_map(Ask::interrupt).collect();
-                let calls: Vec<&String> = self.asks.values().filter_map(Ask::call).collect();
-                let outcome = match (interrupts.is_empty(), self.is_current()) {
-                    (false, _) => Some(json!({ "type": "interrupt", "interrupts": interrupts })),
-                    (true, true) => Some(json!({ "type": "success", "pendingToolCallIds": calls })),
-                    (true, false) => None,
-                };
-                self.finish(outcome, None, frames);
+                self.finish(self.waiting_outcome(), None, frames);
             }
             (Ending::Gone, _) => {
                 self.fail(

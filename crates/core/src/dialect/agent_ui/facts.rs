@@ -148,13 +148,26 @@ impl AgentUi {
                 let payload = json!({ "patch": delta.patch, "by": delta.by });
                 Self::with(Self::wire("state.delta", envelope, STATE), payload, out);
             }
-            Event::ComponentUpdate(_) | Event::ComponentRemove(_) | Event::ComponentCallback(_) => {
+            // What they come to is told for every fact that changes one.
+            Event::ComponentUpdate(_) | Event::ComponentRemove(_) => {}
+            Event::ComponentCallback(_) => {
                 let payload =
                     json!({ "component": { "change": envelope.event.kind(), "data": envelope.event.data() } });
                 Self::with(Self::wire("state.delta", envelope, STATE), payload, out);
             }
             _ => Self::found(envelope, out),
         }
+    }
+
+    /// A component as it is now.
+    pub(super) fn component(envelope: &Envelope, id: &str, mut data: Value, out: &mut Frames) {
+        let is_removed = data.get("removed").is_some();
+        let change = if is_removed { "component_remove" } else { "component_update" };
+        if let Some(data) = data.as_object_mut() {
+            data.insert("component_id".to_owned(), json!(id));
+        }
+        let payload = json!({ "component": { "change": change, "data": data } });
+        Self::with(Self::wire("state.delta", envelope, STATE), payload, out);
     }
 
     /// What came of it.

@@ -7,12 +7,14 @@ mod reads;
 mod wire;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 pub use self::facts::artifact_address;
 pub use self::reads::{Artifact, Artifacts, Findings};
 use self::wire::{Payload, Place, Wire};
+use super::surfaces::{Changed, Surface, Surfaces};
 use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::event::{
     Activity, Done, Envelope, Event, Outcome, Part, QueueItem, Status, ToolResult, ToolStart, UserMessage,
@@ -42,6 +44,7 @@ pub struct AgentUi {
     steers: HashMap<String, String>,
     names: HashMap<String, String>,
     failure: Option<Value>,
+    surfaces: Arc<Surfaces>,
 }
 
 const RUN: Place = Place("runtime", "run", "accepted", "runtime_status");
@@ -89,6 +92,10 @@ impl AgentUi {
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
+        let Changed { components, .. } = Arc::make_mut(&mut self.surfaces).step(envelope);
+        for Surface { id, data, .. } in components {
+            Self::component(envelope, &id, data, out);
+        }
         match &envelope.event {
             Event::SessionReady(ready) => {
                 let kind = if std::mem::replace(&mut self.opened, true) { "session.updated" } else { "session.opened" };

@@ -270,8 +270,8 @@ impl Projection for History {
                 self.current = None;
             }
             Event::PermissionRequest(request) => {
-                let call = request.tool_use_id.as_ref().map_or(request.ask_id.as_str(), |id| id.as_str());
-                self.calls.insert(request.ask_id.clone(), name(call).to_owned());
+                let call = self.dialect.call_of(&request.ask_id).map(str::to_owned);
+                self.calls.extend(call.map(|call| (request.ask_id.clone(), call)));
             }
             _ => {}
         }

@@ -22,7 +22,7 @@ pub use self::message::{History, HistoryOf, UiMessage};
 pub use self::request::{Chat, ChatAction, answers, says_the_same};
 use self::tools::{Ask, Step, Tool};
 pub use self::turns::{Regeneration, Turns};
-use super::surfaces::{Surface, Surfaces};
+use super::surfaces::{Changed, Surface, Surfaces};
 use super::{Dialect, Ending, Frames, Muted as _, Projection, name};
 use crate::awaited::{Awaited, NoTurnReason};
 use crate::event::{Done, Envelope, Event, Outcome, QueueItem, SteerState, ToolStart, UserMessage};
@@ -122,7 +122,7 @@ impl AiSdk {
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Frames) {
-        let surface = Arc::make_mut(&mut self.surfaces).step(envelope);
+        let Changed { surface, components } = Arc::make_mut(&mut self.surfaces).step(envelope);
         self.awaited.iter_mut().for_each(|awaited| awaited.step(envelope));
         match &envelope.event {
             Event::UserMessage(message) => {
@@ -164,11 +164,17 @@ impl AiSdk {
         }
         if matches!(envelope.event, Event::StateSnapshot(_) | Event::StateDelta(_)) {
             let state = self.surfaces.state();
-            return self.part("state", "state", state, out);
+            self.part("state", "state", state, out);
+            return components.into_iter().for_each(|component| self.surface(Some(component), out));
         }
         // What belongs to no turn happens in the background, and is told when a turn can show it.
         if envelope.turn_id != self.turn && envelope.turn_id.is_some() {
             return;
+        }
+        if envelope.turn_id.is_some() {
+            for component in components {
+                self.surface(Some(component), out);
+            }
         }
         match &envelope.subagent_id {
             Some(subagent) => self.in_lane(subagent, envelope, out),

@@ -286,10 +286,18 @@ impl AiSdk {
         }
     }
 
+    /// The call that a client answers an open ask with.
+    pub(super) fn call_of(&self, ask_id: &AskId) -> Option<&str> {
+        self.asks.get(ask_id).map(|ask| ask.tool.as_str())
+    }
+
     fn permission(&mut self, request: &PermissionRequest, out: &mut Frames) {
         let answered = self.is_answered(&request.ask_id);
-        let own_tool = request.tool_use_id.is_none();
-        let id = name(request.tool_use_id.as_ref().map_or(request.ask_id.as_str(), |id| id.as_str())).to_owned();
+        // A call has room for one approval. What is asked about it besides has a call of its own.
+        let call = request.tool_use_id.as_ref().map(|id| name(id.as_str()));
+        let call = call.filter(|call| !self.asks.values().any(|ask| ask.tool == *call));
+        let own_tool = call.is_none();
+        let id = call.unwrap_or_else(|| name(request.ask_id.as_str())).to_owned();
         match self.tools.get(&id).map(|tool| tool.state) {
             None => {
                 let input = as_object(Some(&request.tool_input));

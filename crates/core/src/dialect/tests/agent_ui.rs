@@ -80,7 +80,7 @@ fn every_log() -> Vec<Vec<Envelope>> {
 fn with_removed_artifact() -> Vec<Envelope> {
     let mut log = logs::sample();
     let last = log.last().unwrap().clone();
-    let event = ArtifactRemoved { artifact_id: "report".to_owned() }.into();
+    let event = ArtifactRemoved { artifact_id: "report".to_owned(), ..ArtifactRemoved::default() }.into();
     log.push(Envelope { seq: last.seq.next(), turn_id: None, subagent_id: None, event, ..last });
     log
 }

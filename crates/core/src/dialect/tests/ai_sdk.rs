@@ -234,6 +234,47 @@ fn a_history_is_what_a_client_holds() {
     }
 }
 
+/// The log of one turn.
+fn one_turn(events: &[(&str, Value)]) -> Vec<Envelope> {
+    let envelope = |(seq, (kind, data)): (u64, &(&str, Value))| Envelope {
+        seq: Seq(seq),
+        ts: crate::time::Timestamp::default(),
+        session_id: crate::id::SessionId::trusted("s"),
+        turn_id: Some(TurnId::trusted("t")),
+        subagent_id: None,
+        event: Event::from_value(kind, data),
+    };
+    (1..).zip(events).map(envelope).collect()
+}
+
+#[test]
+fn a_call_that_is_asked_about_twice_is_the_same_live_and_later() {
+    let ask = |ask: &str| {
+        let request =
+            json!({ "ask_id": ask, "tool_use_id": "a", "tool_name": "Bash", "tool_input": {}, "options": [] });
+        ("permission_request", request)
+    };
+    let answer = |ask: &str, allowed: bool| {
+        let reply = if allowed { "once" } else { "reject" };
+        let answer = json!({ "ask_id": ask, "tool_name": "Bash", "allowed": allowed, "reply": reply, "by": "x" });
+        ("permission_resolved", answer)
+    };
+    for middle in [
+        [ask("one"), ask("two"), answer("one", true), answer("two", true)],
+        [ask("one"), ask("two"), answer("two", true), answer("one", false)],
+        [ask("one"), answer("one", true), ask("two"), answer("two", false)],
+    ] {
+        let mut events = vec![
+            ("turn_started", json!({ "message_ids": [], "origin": "user" })),
+            ("tool_start", json!({ "tool_use_id": "a", "tool": "Bash", "input": {} })),
+        ];
+        events.extend(middle);
+        events.push(("tool_result", json!({ "tool_use_id": "a", "output": "done", "is_error": false })));
+        events.push(("done", json!({ "outcome": "completed" })));
+        check(&one_turn(&events), 1, 9);
+    }
+}
+
 #[test]
 fn parallel_calls_with_asks_end_at_once_and_lose_nothing() {
     let call = |id: &str| ("tool_start", json!({ "tool_use_id": id, "tool": "Bash", "input": { "id": id } }));
@@ -262,17 +303,7 @@ fn parallel_calls_with_asks_end_at_once_and_lose_nothing() {
         result("b"),
         ("done", json!({ "outcome": "completed" })),
     ];
-    let log: Vec<Envelope> = (1..)
-        .zip(&events)
-        .map(|(seq, (kind, data))| Envelope {
-            seq: Seq(seq),
-            ts: crate::time::Timestamp::default(),
-            session_id: crate::id::SessionId::trusted("s"),
-            turn_id: Some(TurnId::trusted("t")),
-            subagent_id: None,
-            event: Event::from_value(kind, data),
-        })
-        .collect();
+    let log = one_turn(&events);
     check(&log, 1, 9);
     let first = respond(&log, Subject::Turn(TurnId::trusted("t")), Profile::V6, 0, 0);
     assert_eq!(

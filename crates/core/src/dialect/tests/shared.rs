@@ -131,7 +131,7 @@ fn all_hold(log: &[Envelope], cut: Cut) {
     let after = cut.start.checked_sub(1).map_or(Seq::ZERO, |last| log[last].seq);
     holds::<AgUi>(log, cut, || ag_ui::Reader { run: RunInput::default(), wanted: None });
     let mut with_tools = RunInput::default();
-    with_tools.tools.extend(["get_weather", "DatePicker"].map(str::to_owned));
+    with_tools.tools.extend(["get_weather", "form"].map(str::to_owned));
     if folded(AgUi::default(), &log[..cut.start]).is_past_of(&with_tools) {
         holds::<AgUi>(log, cut, || ag_ui::Reader { run: with_tools.clone(), wanted: None });
     }

@@ -72,6 +72,9 @@ impl Reader<'_> {
             acts.push(Act::of(kind));
         }
         let runs = matches!(program.operands, Operands::Command | Operands::Script);
+        if runs {
+            self.doubt_program(program, &options, words, acts);
+        }
         let risky = runs
             || !program.opaque.is_empty()
             || !program.writes.is_empty()
@@ -152,6 +155,16 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+
+    /// What was taken for the value of an option may be the program that runs, if the table is wrong about the option.
+    fn doubt_program(&mut self, program: &Program, options: &Options, words: &[Word], acts: &mut Vec<Act>) {
+        let values = options.given.iter().filter_map(|given| given.value.as_ref());
+        let skipped = options.operands.iter().take(program.skip);
+        if values.chain(skipped).any(|word| Self::is_program(&word.text)) {
+            acts.push(Act::because(Kind::Opaque, "which of its words is the program cannot be told"));
+        }
+        self.scan_words(words);
     }
 
     fn joined_script(&mut self, operands: &[Word], program: &Program, acts: &mut Vec<Act>) {

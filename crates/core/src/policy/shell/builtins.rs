@@ -40,6 +40,7 @@ impl Reader<'_> {
         all.extend(words);
         let mut acts = vec![Act::of(Kind::Session)];
         let rest = all.get(1..).unwrap_or_default().to_vec();
+        self.names_may_be_code(&name, &rest);
         if name == "unset" || name == "unsetenv" {
             self.unset(&rest, &mut acts);
         } else if node.kind() == "declaration_command" {

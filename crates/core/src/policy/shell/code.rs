@@ -82,6 +82,12 @@ impl Reader<'_> {
         }
     }
 
+    /// The same in the words of a program that may run them.
+    pub(super) fn scan_words(&mut self, words: &[Word]) {
+        let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        self.scan_for_destruction(&text.join(" "));
+    }
+
     /// Where the grammar has lost its way, a line may still say what it does.
     pub(super) fn parse_line_by_line(&mut self, text: &str) {
         // The grammar takes two pairs of backticks for one.

@@ -3,7 +3,7 @@
 use super::options::{self, Options, Order};
 use super::word::Word;
 use super::{Input, Reader};
-use crate::policy::act::{Act, Kind};
+use crate::policy::act::{Act, Kind, Location};
 use crate::policy::glob;
 use crate::policy::programs::Program;
 
@@ -47,10 +47,14 @@ impl Reader<'_> {
             match given.name.as_str() {
                 "-c" | "--config-env" => self.git_setting(&value, acts),
                 "-C" => {
+                    self.settings_of(&value, acts);
                     self.cd(&[value], acts);
                     self.scope.bases.truncate(1);
                 }
-                "--git-dir" | "--work-tree" => self.touch(Kind::Read, &[value], true, acts),
+                "--git-dir" | "--work-tree" => {
+                    self.settings_of(&value, acts);
+                    self.touch(Kind::Read, &[value], true, acts);
+                }
                 _ => {}
             }
         }
@@ -61,6 +65,16 @@ impl Reader<'_> {
             self.git_command(program, command, rest, input, acts);
         }
         self.scope.bases = bases;
+    }
+
+    /// A repository's own settings name programs that run, also when it is only looked at. Those of the project are the project's.
+    fn settings_of(&mut self, directory: &Word, acts: &mut Vec<Act>) {
+        for place in self.places(directory) {
+            if place.location != Location::Inside {
+                let why = "settings of another repository may run programs".to_owned();
+                acts.push(Act { why: Some(why), ..Act::at(Kind::Run, place) });
+            }
+        }
     }
 
     fn git_setting(&mut self, setting: &Word, acts: &mut Vec<Act>) {
@@ -132,6 +146,7 @@ impl Reader<'_> {
                     acts.push(Act::because(Kind::VcsRewrite, "commits are taken back"));
                 }
             }
+            "init" => self.touch(Kind::Write, &options.operands, true, acts),
             "rm" => self.touch(Kind::Delete, &options.operands, true, acts),
             "mv" => self.touch(Kind::Write, &options.operands, false, acts),
             "clone" => {

@@ -60,10 +60,8 @@ impl Reader<'_> {
     ) {
         // `python -m module ...` is the module's affair.
         if name.starts_with("py")
-            && let Some(at) = words.iter().position(|word| word.text == "-m")
-            && words.iter().take(at).all(|word| word.text.starts_with('-') && !word.text.contains('c'))
+            && let Some(module) = module_of(words)
         {
-            let module = words.get(at + 1..).unwrap_or_default().to_vec();
             return self.nested(format!("{name} -m"), &module, input, acts);
         }
         let options = options::read(words, program, Order::UpToOperand);
@@ -73,7 +71,13 @@ impl Reader<'_> {
         }
         match options.operands.first() {
             _ if options.has(&program.opaque, &program.harmless) => {}
-            Some(file) if file.text != "-" => self.script_file(file, None, acts),
+            Some(file) if file.text != "-" => {
+                self.script_file(file, None, acts);
+                let does = |word: &Word| matches!(word.text.as_str(), "install" | "develop" | "upload");
+                if file.text.ends_with("setup.py") && options.operands.iter().any(does) {
+                    acts.push(Act::because(Kind::Install, "it installs the project for everybody"));
+                }
+            }
             _ if options.has_any(&["-v", "-V", "--version", "-h", "--help", "--test"]) => {
                 acts.push(Act::of(Kind::Build));
             }
@@ -83,4 +87,25 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// `-m module ...`, also as `-mmodule` and behind other letters: `-Im module`.
+fn module_of(words: &[Word]) -> Option<Vec<Word>> {
+    let at = words.iter().position(|word| !is_flag(&word.text))?;
+    let option = words.get(at)?;
+    let letters = option.text.strip_prefix('-')?;
+    let before = letters.find('m').filter(|at| letters.get(..*at).is_some_and(is_letters_of_flags))?;
+    let rest = words.get(at + 1..).unwrap_or_default();
+    // The dash and the letters up to the module.
+    let module = option.without(before + 2);
+    Some(if module.text.is_empty() { rest.to_vec() } else { [&[module], rest].concat() })
+}
+
+fn is_flag(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|letters| !letters.is_empty() && is_letters_of_flags(letters))
+}
+
+/// Options of Python that take no value.
+fn is_letters_of_flags(letters: &str) -> bool {
+    letters.chars().all(|letter| "bBdEiIOPqsSuvVx".contains(letter))
 }

@@ -134,6 +134,7 @@ impl Reader<'_> {
         }
         let name = programs::name_of(&first.text).to_owned();
         let program = programs::table().find(&name);
+        self.names_may_be_code(&name, words.get(1..).unwrap_or_default());
         let mut acts = Vec::new();
         match program {
             _ if is_function && program.is_none() => acts.push(Act::of(Kind::Compute)),
@@ -150,6 +151,10 @@ impl Reader<'_> {
         }
         if acts.iter().any(|act| act.kind == Kind::Build) {
             acts.extend(self.code_elsewhere(words.get(1..).unwrap_or_default()));
+        }
+        // It may run its words, and nobody knows how.
+        if acts.iter().any(|act| matches!(act.kind, Kind::Build | Kind::Run | Kind::Opaque)) {
+            self.scan_words(words.get(1..).unwrap_or_default());
         }
         if acts.is_empty() {
             acts.push(Act::of(Kind::Compute));
@@ -216,6 +221,8 @@ impl Reader<'_> {
             // `-C/tmp`, `-I../x`
             let from = if value.starts_with('-') { value.find(['/', '.', '~']).unwrap_or(value.len()) } else { 0 };
             for path in value.get(from..).unwrap_or_default().split([':', ',']) {
+                // `@file` holds more options.
+                let path = path.strip_prefix('@').filter(|path| path.starts_with(['/', '.', '~'])).unwrap_or(path);
                 let leads_out =
                     path.starts_with(['/', '~']) || path.contains("..") || (path.contains('/') && word.is_known());
                 if !leads_out || path.starts_with("/dev/") {
@@ -305,8 +312,14 @@ impl Reader<'_> {
 
     /// Variables that decide which code runs.
     pub(super) fn variable_matters(&mut self, name: &str, values: &[Word]) {
+        self.values_may_be_code(values);
         match programs::table().setting(name) {
             Setting::Harmless => {}
+            Setting::Flags => {
+                if values.iter().any(|value| !value.is_known() || names_a_program(&value.text)) {
+                    self.opaque(format!("{name} may name another program"));
+                }
+            }
             Setting::Opaque => self.opaque(format!("{name} decides what programs do")),
             Setting::Code => {
                 for value in values {
@@ -320,4 +333,9 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Whether options for a compiler bring along programs or code.
+fn names_a_program(flags: &str) -> bool {
+    ["linker", "-wrapper", "-fplugin", "-specs", "-B", "@", "plugin", "/"].iter().any(|part| flags.contains(part))
 }

@@ -82,7 +82,7 @@ impl Reader<'_> {
             acts.push(Act::because(Kind::Opaque, "a word that is not known may be an option"));
         }
         self.touch(Kind::Read, &roots, false, acts);
-        let picks = expression.iter().any(|word| FIND_FILTERS.contains(&word.text.as_str()));
+        let picks = picks_some(expression);
         let named = expression.iter().position(|word| matches!(word.text.as_str(), "-name" | "-iname"));
         let named =
             named.and_then(|at| expression.get(at + 1)).filter(|word| word.is_known()).map(|word| word.text.clone());
@@ -292,6 +292,20 @@ impl Reader<'_> {
             self.touch(Kind::Write, &saved, false, acts);
         }
     }
+}
+
+/// Whether whatever a search does, it does to some files only. Each alternative counts on its own, and what is left out picks nothing.
+fn picks_some(expression: &[Word]) -> bool {
+    let does = |word: &Word| word.text == "-delete" || word.text.starts_with("-exec") || word.text.starts_with("-ok");
+    let is_filter = |pair: &[Word]| match pair {
+        [not, filter] => !matches!(not.text.as_str(), "!" | "-not") && FIND_FILTERS.contains(&filter.text.as_str()),
+        _ => false,
+    };
+    let picks = |part: &[Word]| {
+        part.first().is_some_and(|first| FIND_FILTERS.contains(&first.text.as_str())) || part.windows(2).any(is_filter)
+    };
+    let parts: Vec<&[Word]> = expression.split(|word| matches!(word.text.as_str(), "-o" | "-or" | ",")).collect();
+    parts.iter().any(|part| picks(part)) && parts.iter().filter(|part| part.iter().any(does)).all(|part| picks(part))
 }
 
 /// What a search would find below its roots: all, or what has a name.

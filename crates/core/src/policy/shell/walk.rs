@@ -390,6 +390,7 @@ impl Reader<'_> {
     fn test(&mut self, node: Node<'_>, source: &str) -> Option<String> {
         let text = text_of(node, source);
         self.substitutions_in(node, source);
+        self.quoted_names_may_be_code(text);
         if text.starts_with("((") {
             self.arithmetic_text(text);
         } else if text.starts_with("[[") {

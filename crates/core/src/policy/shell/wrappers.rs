@@ -19,7 +19,12 @@ impl Reader<'_> {
         }
         let mut rest = options.operands.as_slice();
         let mut before = Vec::new();
+        // `env -` is `env -i`.
         while let Some((first, more)) = rest.split_first() {
+            if first.text == "-" {
+                rest = more;
+                continue;
+            }
             let Some((name, _)) = first.text.split_once('=') else { break };
             let (name, value) = (name.to_owned(), first.without(name.len() + 1));
             self.variable_matters(&name, std::slice::from_ref(&value));
@@ -43,6 +48,7 @@ impl Reader<'_> {
         }
         let label = program.names.first().cloned().unwrap_or_default();
         self.nested(label, rest, input, acts);
+        self.scan_words(words);
         self.scope.bases = bases;
     }
 

@@ -5,6 +5,7 @@ mod corpus;
 mod fuzz;
 mod layers;
 mod modes;
+mod words;
 
 use serde_json::json;
 

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::{DIRECTORY, bash, world};
-use crate::policy::{Call, Effect, Kind, MODES, Policy, decide, reading};
-use crate::runtime::shell::ReadAction;
+use crate::policy::{Call, Effect, Kind, MODES, Policy, decide};
 
 #[test]
 fn the_modes_that_ship_are_there() {
@@ -80,25 +79,4 @@ fn every_sort_of_act_has_a_name() {
     let decision = bash(&Policy::shipped(), "implement", "git push -f");
     assert!(decision.commands[0].acts.iter().any(|act| act.kind == Kind::VcsForce));
     assert_eq!(serde_json::to_value(Kind::VcsForce).unwrap(), json!("vcs-force"));
-}
-
-#[test]
-fn what_a_command_reads_is_shown() {
-    let file = |path: &str| Some(ReadAction::File { path: path.into() });
-    for (script, expected) in [
-        ("cat src/main.rs", file("src/main.rs")),
-        ("bat 'a b.txt' | head", file("a b.txt")),
-        ("cd src && sed -n '1,9p' lib.rs", file("src/lib.rs")),
-        ("grep -n x a.rs", Some(ReadAction::Search { pattern: "x".into(), path: Some("a.rs".into()) })),
-        ("git show HEAD:src/a.rs", file("src/a.rs")),
-        ("ls src", Some(ReadAction::List { path: Some("src".into()) })),
-        ("cat a > b", None),
-        ("cat $(ls)", None),
-        ("cat $X", None),
-        ("cat a; rm a", None),
-        ("sh -c 'cat a'", None),
-        ("cat a b", None),
-    ] {
-        assert_eq!(reading(script), expected, "{script}");
-    }
 }

@@ -1,4 +1,4 @@
-//! Requests that a person has to answer: permissions, questions, plans, forms of MCP servers, and the host's own `ask_user`. Each is a request of the
+//! Requests that a person has to answer: permissions, questions, plans, forms of MCP servers; and calls of the host's own tools. Each is a request of the
 //! program that stays open until it is answered or withdrawn; neither side has a time limit.
 
 use std::collections::{BTreeSet, HashMap};
@@ -12,7 +12,7 @@ use crate::event::{
     Interrupt, PermissionOption, PermissionReply, PermissionRequest, Question, QuestionOption, QuestionRequest,
 };
 use crate::id::{SubagentId, ToolUseId};
-use crate::runtime::{AskRequest, Output, Report};
+use crate::runtime::{AskRequest, HostCall, Output, Report};
 
 const REJECTED: &str = "The user rejected this tool call.";
 const DISMISSED: &str = "The user did not answer.";
@@ -38,10 +38,9 @@ enum Open {
     Form {
         fields: Vec<Field>,
     },
-    /// A call of the host's own tool, with the id that its answer must carry.
+    /// A call of a tool of the session's own, with the id that its answer must carry.
     HostTool {
         id: Value,
-        prompts: Vec<String>,
     },
     /// A call of a tool that a client runs.
     ClientTool {
@@ -119,21 +118,21 @@ impl Asks {
         out.report(Report::Ask { key, subagent_id: owner, request });
     }
 
-    /// The agent calls the host's `ask_user`.
-    pub(super) fn host_tool(
-        &mut self,
-        key: String,
-        id: Value,
-        questions: Vec<Question>,
-        call: Option<&str>,
-        owner: Option<SubagentId>,
-        out: &mut Output,
-    ) {
-        let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
-        self.open.insert(key.clone(), Open::HostTool { id, prompts });
-        let tool_use_id = call.map(ToolUseId::trusted);
-        let request = AskRequest::Question(QuestionRequest { questions, tool_use_id, ..QuestionRequest::default() });
-        out.report(Report::Ask { key, subagent_id: owner, request });
+    /// The agent calls a tool that the session carries out.
+    pub(super) fn host_tool(&mut self, id: Value, call: HostCall, out: &mut Output) {
+        self.open.insert(call.key.clone(), Open::HostTool { id });
+        out.report(Report::HostCall(Box::new(call)));
+    }
+
+    /// What to send back for the result of such a call. Nothing, when the program no longer waits for one.
+    pub(super) fn host_result(&mut self, key: &str, output: &str, is_error: bool) -> Option<Value> {
+        match self.open.remove(key)? {
+            Open::HostTool { id } => Some(tool_answer(&id, output, is_error)),
+            other => {
+                self.open.insert(key.to_owned(), other);
+                None
+            }
+        }
     }
 
     /// The agent calls a tool that a client runs.
@@ -160,7 +159,7 @@ impl Asks {
     /// A call of a host's tool, by the id of its request, was called off.
     pub(super) fn call_withdrawn(&mut self, id: &Value, out: &mut Output) {
         let is_it = |open: &Open| match open {
-            Open::HostTool { id: known, .. } | Open::ClientTool { id: known } => known == id,
+            Open::HostTool { id: known } | Open::ClientTool { id: known } => known == id,
             Open::Permission { .. } | Open::Question { .. } | Open::Form { .. } => false,
         };
         let found = self.open.iter().find(|(_, open)| is_it(open));
@@ -203,12 +202,8 @@ impl Asks {
             (Open::Question { .. }, _) => deny(DISMISSED, AfterAnswer::GoOn),
             (Open::Form { fields }, Answer::Question { answers: Some(answers) }) => filled(&fields, answers),
             (Open::Form { .. }, _) => json!({ "action": "decline" }),
-            (Open::HostTool { id, prompts }, Answer::Question { answers: Some(answers) }) => {
-                let lines =
-                    prompts.iter().zip(answers).map(|(prompt, answer)| format!("{prompt}: {}", answer.join(", ")));
-                tool_answer(&id, &lines.collect::<Vec<_>>().join("\n"), false)
-            }
-            (Open::HostTool { id, .. }, _) => tool_answer(&id, DISMISSED, true),
+            // Its result comes in another way.
+            (Open::HostTool { id }, _) => tool_answer(&id, DISMISSED, true),
             (Open::ClientTool { id }, Answer::Interrupt { value }) => tool_answer(&id, &text_of(value), false),
             (Open::ClientTool { id }, Answer::ToolFailed { output }) => tool_answer(&id, &text_of(output), true),
             (Open::ClientTool { id }, _) => tool_answer(&id, DISMISSED, true),

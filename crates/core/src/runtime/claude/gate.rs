@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::host_tools::SERVER;
 use crate::id::{SubagentId, ToolUseId};
 use crate::runtime::{Output, ProposedCall, Report, Verdict};
 
@@ -53,7 +52,13 @@ pub(super) fn hooks() -> Value {
 
 impl Gate {
     /// Takes a proposal. What is answered at once comes back.
-    pub(super) fn proposed(&mut self, key: String, request: &Value, out: &mut Output) -> Option<Value> {
+    pub(super) fn proposed(
+        &mut self,
+        key: String,
+        request: &Value,
+        is_served: impl Fn(&str) -> bool,
+        out: &mut Output,
+    ) -> Option<Value> {
         let hook = match request.get("input").map(Hook::deserialize) {
             Some(Ok(hook)) => hook,
             Some(Err(error)) => return Some(deny(&format!("the call could not be read: {error}"))),
@@ -63,8 +68,8 @@ impl Gate {
             self.seen.clear();
         }
         self.seen.insert(hook.tool_use_id.clone());
-        // These ask a person, or whoever runs the tool, by themselves.
-        if QUESTIONS.contains(&hook.tool_name.as_str()) || hook.tool_name.starts_with(&format!("mcp__{SERVER}__")) {
+        // These ask a person, or whoever runs the tool, by themselves; or they only show something. What of this machine they read is judged there.
+        if QUESTIONS.contains(&hook.tool_name.as_str()) || is_served(&hook.tool_name) {
             return Some(json!({}));
         }
         self.waiting.insert(key.clone(), Waiting { call: hook.tool_use_id.clone(), mode: hook.permission_mode });

@@ -1,29 +1,45 @@
-//! The tools that this host serves to the agent: an MCP server without a transport of its own, inside the control channel. What a call needs of a
-//! person goes through the session's asks.
+//! The tools that this host serves to the agent: an MCP server without a transport of its own, inside the control channel. The session's own tools
+//! are carried out by the session, those of clients by whoever answers the ask.
 
 use serde_json::{Value, json};
 
 use super::asks::{Asks, ClientCall};
 use super::tools::Tools;
 use crate::client_tools::{ClientTool, ClientTools};
-use crate::event::{Question, QuestionOption};
-use crate::runtime::Output;
+use crate::host_tools::{HostTool, is_host_tool};
+use crate::id::ToolUseId;
+use crate::runtime::{HostCall, Output};
 
 /// What a message may be about.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
     pub(super) tools: &'a ClientTools,
+    pub(super) own: &'a [HostTool],
     pub(super) asks: &'a mut Asks,
     pub(super) calls: &'a Tools,
 }
 
 /// The server's name; the agent sees its tools as `mcp__turnloom__...`.
 pub(super) const SERVER: &str = "turnloom";
-pub(super) const ASK_USER: &str = "ask_user";
+
+/// What this host calls a tool that the agent calls so, if it is one of this host's.
+fn of_host(tool: &str) -> Option<&str> {
+    tool.strip_prefix("mcp__")?.strip_prefix(SERVER)?.strip_prefix("__")
+}
 
 /// The client's name for a tool that the agent calls so, if it is one that a client runs.
 pub(super) fn client_tool(tool: &str) -> Option<&str> {
-    tool.strip_prefix("mcp__")?.strip_prefix(SERVER)?.strip_prefix("__").filter(|name| *name != ASK_USER)
+    of_host(tool).filter(|name| !is_host_tool(name))
+}
+
+/// Whether the session itself carries out what the agent calls so.
+pub(super) fn is_own(tool: &str) -> bool {
+    of_host(tool).is_some_and(is_host_tool)
+}
+
+/// Whether this host serves what the agent calls so. Another server might have the same name, so the prefix alone does not say it.
+pub(super) fn is_served(tool: &str, of_clients: &ClientTools) -> bool {
+    of_host(tool).is_some_and(|name| is_host_tool(name) || of_clients.contains(name))
 }
 
 /// What the program sends as `mcp_message`: the answer, or nothing yet when somebody has to give it.
@@ -48,7 +64,7 @@ pub(super) fn message(
     }
     match message.get("method").and_then(Value::as_str).unwrap_or_default() {
         "initialize" => respond(("result", handshake(message.pointer("/params/protocolVersion")))),
-        "tools/list" => respond(("result", tools(host.tools))),
+        "tools/list" => respond(("result", tools(host.own, host.tools))),
         "tools/call" => {
             let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
             let tool_use_id = message.pointer("/params/_meta/claudecode~1toolUseId").and_then(Value::as_str);
@@ -59,14 +75,18 @@ pub(super) fn message(
                 host.asks.client_tool(key, id.unwrap_or_default(), call, out);
                 return None;
             }
-            if name != ASK_USER {
+            if !is_host_tool(name) {
                 return refuse(-32602, format!("there is no tool {name:?} here"));
             }
-            let questions = questions(input);
-            if questions.is_empty() {
-                return refuse(-32602, "ask_user needs a question".to_owned());
-            }
-            host.asks.host_tool(key, id.unwrap_or_default(), questions, tool_use_id, owner, out);
+            let call = HostCall {
+                key,
+                name: name.to_owned(),
+                input: input.clone(),
+                tool_use_id: tool_use_id.map(ToolUseId::trusted),
+                subagent_id: owner,
+                file: None,
+            };
+            host.asks.host_tool(id.unwrap_or_default(), call, out);
             None
         }
         "notifications/cancelled" => {
@@ -81,8 +101,8 @@ pub(super) fn message(
 }
 
 /// The answers to the handshake, which a newer program takes in advance.
-pub(super) fn manifest(tools: &ClientTools) -> Value {
-    json!({ "initializeResult": handshake(None), "toolsListResult": self::tools(tools) })
+pub(super) fn manifest(own: &[HostTool], of_clients: &ClientTools) -> Value {
+    json!({ "initializeResult": handshake(None), "toolsListResult": tools(own, of_clients) })
 }
 
 /// What tells the program to ask for the list again.
@@ -100,49 +120,22 @@ fn handshake(version: Option<&Value>) -> Value {
     })
 }
 
-fn tools(of_clients: &ClientTools) -> Value {
+fn tools(own: &[HostTool], of_clients: &ClientTools) -> Value {
+    let of_session = |tool: &HostTool| {
+        let HostTool { name, description, input_schema, annotations } = tool;
+        json!({
+            "name": name, "description": description, "inputSchema": input_schema, "annotations": annotations,
+            "_meta": always_loaded(),
+        })
+    };
     let of_client = |tool: &ClientTool| {
         let ClientTool { name, description, input_schema } = tool;
         json!({ "name": name, "description": description, "inputSchema": input_schema, "_meta": always_loaded() })
     };
-    json!({ "tools": std::iter::once(ask_user()).chain(of_clients.iter().map(of_client)).collect::<Vec<_>>() })
+    json!({ "tools": own.iter().map(of_session).chain(of_clients.iter().map(of_client)).collect::<Vec<_>>() })
 }
 
 /// Without it the model would have to search for the tool before it could call it.
 fn always_loaded() -> Value {
     json!({ "anthropic/alwaysLoad": true })
-}
-
-fn ask_user() -> Value {
-    json!({
-        "name": ASK_USER,
-        "description": "Ask the person you work for a question and wait for the answer. Use it when you cannot go on without a decision.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "question": { "type": "string", "description": "The question, in one or two sentences." },
-                "options": {
-                    "type": "array", "items": { "type": "string" },
-                    "description": "Answers to choose from; leave out for a free answer."
-                },
-                "multiple": { "type": "boolean", "description": "Several options may be chosen." }
-            },
-            "required": ["question"]
-        },
-        "_meta": always_loaded()
-    })
-}
-
-fn questions(arguments: &Value) -> Vec<Question> {
-    let Some(prompt) = arguments.get("question").and_then(Value::as_str).filter(|text| !text.is_empty()) else {
-        return Vec::new();
-    };
-    let labels = super::wire::texts(arguments.get("options"));
-    vec![Question {
-        prompt: prompt.to_owned(),
-        header: None,
-        options: labels.into_iter().map(|label| QuestionOption { label, description: None }).collect(),
-        multiple: arguments.get("multiple").and_then(Value::as_bool).unwrap_or(false),
-        free_text: true,
-    }]
 }

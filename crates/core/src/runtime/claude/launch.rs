@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::host_tools::SERVER;
+use crate::host_tools::{HOST_TOOLS_SETTING, STATE_WAKES_SETTING};
 use crate::runtime::{Beginning, Opening, Setting, Takes, texts_of};
 
 /// Parameters of a session that only this runtime understands.
@@ -28,10 +29,12 @@ pub const PARAMS: &[Setting] = &[
     takes("fallback_model", Takes::Text),
     takes("cross_session", Takes::Flag),
     takes("allow_bypass", Takes::Flag),
+    HOST_TOOLS_SETTING,
+    STATE_WAKES_SETTING,
 ];
 
 /// Those that may change later.
-pub const SETTINGS: &[Setting] = &[EFFORT, MAX_THINKING_TOKENS];
+pub const SETTINGS: &[Setting] = &[EFFORT, MAX_THINKING_TOKENS, HOST_TOOLS_SETTING, STATE_WAKES_SETTING];
 
 const EFFORT: Setting =
     Setting { name: "effort", takes: Takes::Choice, choices: &["low", "medium", "high", "xhigh", "max"] };
@@ -233,7 +236,7 @@ impl CommandLine<'_> {
     }
 
     fn tools_and_settings(&mut self) {
-        // All tools that this host serves: `ask_user` asks a person itself, and a client may refuse to run its tool.
+        // All tools that this host serves: the session's own change nothing here, and a client may refuse to run its tool.
         let mut allowed = vec![format!("mcp__{SERVER}")];
         allowed.extend(self.texts("allowed_tools"));
         self.flag("--allowedTools", &allowed.join(","));

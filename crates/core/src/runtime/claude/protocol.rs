@@ -19,12 +19,12 @@ use super::schedule::Lifecycle;
 use super::tools::{BackgroundState, CallContext, ResultLine, Tools};
 use super::turn::Turn;
 use super::wire::{
-    ApiUsage, Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, OutputLine, StreamEvent,
-    TurnResult,
+    Block, CanUseTool, ControlResponse, Elicitation, Initialized, Message, OutputLine, StreamEvent, TurnResult,
 };
 use crate::client_tools::ClientTools;
 use crate::command::Files;
 use crate::event::{Activity, CompactionStart, CompactionTrigger, Failure, ModelChoice, SlashCommand, Status};
+use crate::host_tools::HostTool;
 use crate::policy;
 use crate::runtime::{
     Beginning, Line, Opening, Order, Output, Prompt, Protocol, Ready, Report, RollbackOrder, TextKind, unparsed,
@@ -60,8 +60,12 @@ pub struct ClaudeProtocol {
     /// A person typed that it shall compact.
     compacts_by_hand: bool,
     interrupting: bool,
+    /// The request to the model whose answer streams.
+    request_id: String,
     servers: BTreeMap<String, String>,
     client_tools: ClientTools,
+    /// The tools that the session carries out.
+    own_tools: Vec<HostTool>,
 }
 
 /// A request of ours that waits for its answer.
@@ -98,8 +102,10 @@ impl ClaudeProtocol {
             compaction: None,
             compacts_by_hand: false,
             interrupting: false,
+            request_id: String::new(),
             servers: BTreeMap::new(),
             client_tools: ClientTools::default(),
+            own_tools: Vec::new(),
         }
     }
 
@@ -122,9 +128,9 @@ impl ClaudeProtocol {
     }
 
     fn prompt(&mut self, messages: &[Prompt], out: &mut Output) {
-        // Several at once are one message to the agent, under the last one's name.
-        let Some(last) = messages.last() else { return };
-        let uuid = self.uuid(last.message_id.as_str());
+        // Several at once are one message to the agent, under the first one's name.
+        let Some(first) = messages.first() else { return };
+        let uuid = self.uuid(first.message_id.as_str());
         self.compacts_by_hand = is_compact_command(messages);
         if self.turn.prompt(&uuid) {
             let mut content = content_of(messages);
@@ -208,7 +214,13 @@ impl ClaudeProtocol {
 
     fn stream(&mut self, event: StreamEvent, out: &mut Output) {
         match event {
-            StreamEvent::MessageStart { message } => self.blocks.message_started(message.id, out),
+            StreamEvent::MessageStart { message } => {
+                if let Some(usage) = &message.usage {
+                    self.turn.requested(&message.id, usage, out);
+                }
+                self.request_id.clone_from(&message.id);
+                self.blocks.message_started(message.id, out);
+            }
             StreamEvent::ContentBlockStart { index, content_block } => {
                 match content_block.get("type").and_then(Value::as_str) {
                     Some("text") => self.blocks.block_started(index, TextKind::Text),
@@ -224,7 +236,11 @@ impl ClaudeProtocol {
                 }
             }
             StreamEvent::ContentBlockDelta { index, delta } => self.blocks.piece(index, delta, out),
-            StreamEvent::MessageDelta { usage } => self.turn.used(&usage.unwrap_or(ApiUsage::default())),
+            StreamEvent::MessageDelta { usage } => {
+                let usage = usage.unwrap_or_default();
+                self.turn.used(&usage);
+                self.turn.requested(&self.request_id, &usage, out);
+            }
             StreamEvent::Other => {}
         }
     }
@@ -243,6 +259,9 @@ impl ClaudeProtocol {
                 self.turn.failed(ApiError { kind: kind.clone(), status: line.api_error_status, text });
             }
             return;
+        }
+        if let (Some(request), Some(usage)) = (&line.message.id, &line.message.usage) {
+            self.turn.requested(request, usage, out);
         }
         for block in line.message.blocks() {
             let (kind, whole) = match block {
@@ -323,6 +342,10 @@ impl ClaudeProtocol {
         let subtype = request.get("subtype").and_then(Value::as_str).unwrap_or_default();
         let answer = match subtype {
             "can_use_tool" => match CanUseTool::deserialize(request) {
+                // It reads nothing but what the session has judged, and changes nothing on this machine.
+                Ok(ask) if host_tools::is_own(&ask.tool_name) => {
+                    Ok(json!({ "behavior": "allow", "updatedInput": ask.input }))
+                }
                 Ok(ask) => return self.asks.can_use_tool(id, ask, out),
                 Err(error) => Err(error.to_string()),
             },
@@ -337,16 +360,20 @@ impl ClaudeProtocol {
             "mcp_message" => {
                 let server = request.get("server_name").and_then(Value::as_str).unwrap_or_default();
                 let message = request.get("message").unwrap_or(&Value::Null);
-                let mut host = Host { tools: &self.client_tools, asks: &mut self.asks, calls: &self.tools };
+                let (tools, own) = (&self.client_tools, self.own_tools.as_slice());
+                let mut host = Host { tools, own, asks: &mut self.asks, calls: &self.tools };
                 match host_tools::message(id.clone(), server, message, &mut host, out) {
                     Some(answer) => Ok(answer),
                     None => return,
                 }
             }
-            "hook_callback" => match self.gate.proposed(id.clone(), request, out) {
-                Some(answer) => Ok(answer),
-                None => return,
-            },
+            "hook_callback" => {
+                let is_served = |tool: &str| host_tools::is_served(tool, &self.client_tools);
+                match self.gate.proposed(id.clone(), request, is_served, out) {
+                    Some(answer) => Ok(answer),
+                    None => return,
+                }
+            }
             "request_user_dialog" => Ok(json!({ "behavior": "cancelled" })),
             other => Err(format!("{other} is not served here")),
         };
@@ -434,13 +461,14 @@ impl Protocol for ClaudeProtocol {
         let none = serde_json::Map::new();
         let params = opening.params.as_object().unwrap_or(&none);
         self.client_tools.configure(params);
+        self.own_tools.clone_from(&opening.host_tools);
         let mut request = json!({
             "subtype": "initialize",
             "forwardSubagentText": true,
             "perTaskStopAffordance": true,
             "hooks": gate::hooks(),
             "sdkMcpServers": [host_tools::SERVER],
-            "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.client_tools) },
+            "sdkMcpServerManifests": { host_tools::SERVER: host_tools::manifest(&self.own_tools, &self.client_tools) },
         });
         if let Some(fields) = request.as_object_mut() {
             let given = |name: &str| params.get(name).cloned();
@@ -471,11 +499,11 @@ impl Protocol for ClaudeProtocol {
                 let content = content_of(std::slice::from_ref(message));
                 write_message(&uuid, &content, out);
             }
-            Order::Interrupt => {
+            Order::Interrupt { .. } => {
                 self.interrupting = self.turn.is_open();
                 self.request(Asked::Interrupt, &json!({ "subtype": "interrupt", "cancel_queued": true }), out);
             }
-            Order::Answer { key, answer } => {
+            Order::Answer { key, answer, .. } => {
                 if let Some(answer) = self.asks.answer(key, answer) {
                     respond(key, Ok(answer), out);
                 }
@@ -493,11 +521,7 @@ impl Protocol for ClaudeProtocol {
             Order::SetMode { mode } => {
                 let Some(opening) = &self.opening else { return };
                 self.is_ruled = launch::is_ruled(mode);
-                self.mode_note = Some(if self.is_ruled {
-                    policy::mode_instructions(mode)
-                } else {
-                    format!("The session is in `{mode}` mode now.")
-                });
+                self.mode_note = Some(policy::mode_note(mode, self.is_ruled));
                 let mode = launch::mode(opening, Some(mode));
                 let before = std::mem::replace(&mut self.mode, mode.clone());
                 self.request(Asked::SetMode(before), &json!({ "subtype": "set_permission_mode", "mode": mode }), out);
@@ -514,10 +538,19 @@ impl Protocol for ClaudeProtocol {
                 self.request(Asked::Other, &json!({ "subtype": "stop_task", "task_id": id }), out);
             }
             Order::Configure { settings } => self.configure(settings, out),
+            Order::HostResult { key, output, is_error } => {
+                if let Some(answer) = self.asks.host_result(key, output, *is_error) {
+                    respond(key, Ok(answer), out);
+                }
+            }
+            Order::HostTools(tools) => {
+                self.own_tools.clone_from(tools);
+                self.request(Asked::Other, &host_tools::list_changed(), out);
+            }
             Order::Rollback(order) => self.rollback(order, out),
-            // It has neither a state to share nor components.
+            // It hears of these by messages.
             Order::State { .. } | Order::Callback(_) => {}
-            Order::Close => self.request(Asked::Other, &json!({ "subtype": "end_session" }), out),
+            Order::Close { .. } => self.request(Asked::Other, &json!({ "subtype": "end_session" }), out),
         }
     }
 

@@ -109,7 +109,12 @@ impl RecordedClaude {
         match &content {
             Value::String(command) if command.starts_with("/compact") => acts.push(HostAction::Compact),
             content => {
-                acts.push(HostAction::Send(Message { id: Some(id), content: parts(content), origin: Origin::User }));
+                acts.push(HostAction::Send(Message {
+                    id: Some(id),
+                    content: parts(content),
+                    origin: Origin::User,
+                    source: None,
+                }));
             }
         }
         acts

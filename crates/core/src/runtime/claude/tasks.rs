@@ -13,7 +13,10 @@ use crate::event::{
     WorkStatus,
 };
 use crate::id::{BackgroundId, SubagentId, ToolUseId};
-use crate::runtime::{EntryOutput, Output, OutputEntry, OutputFile, Report, progress_line};
+use crate::runtime::{EntryOutput, Output, OutputEntry, OutputFile, PICTURE_PLACE, Report, progress_line};
+
+/// How many pictures of one call are kept.
+const MAX_PICTURES: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
@@ -145,7 +148,7 @@ impl Tasks {
         let fraction = percent.map(|percent| percent / 100.0).filter(|fraction| (0.0..=1.0).contains(fraction));
         let words = text.split_once('·').map_or(text, |(_, words)| words.trim());
         let text = Some(words).filter(|words| !words.is_empty()).map(progress_line);
-        out.report(ToolProgress { tool_use_id: ToolUseId::trusted(call), text, fraction });
+        out.report(ToolProgress { tool_use_id: ToolUseId::trusted(call), text, fraction, ..ToolProgress::default() });
     }
 
     pub(super) fn ended(&mut self, task: &System, conversation: &str, out: &mut Output) {
@@ -240,8 +243,23 @@ fn read_notice(entry: &OutputEntry, line: &str) -> Option<EntryOutput> {
     let (text, _) = rest.rsplit_once("\n</result>")?;
     let conversation = entry.file.strip_suffix(".jsonl").unwrap_or_default();
     let whole_in = saved_output_file(&Value::from(text), None, conversation);
-    let lines = text.lines().filter(|line| !is_picture_path(line));
-    Some(EntryOutput { text: lines.collect::<Vec<_>>().join("\n"), whole_in })
+    let mut pictures = Vec::new();
+    let lines =
+        text.lines().filter(|line| !is_picture_path(line)).map(|line| match saved_picture(line, conversation) {
+            Some(path) if pictures.len() < MAX_PICTURES => {
+                pictures.push(path.to_owned());
+                PICTURE_PLACE
+            }
+            _ => line,
+        });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    Some(EntryOutput { text, whole_in, pictures })
+}
+
+/// `[image result] Binary content (image/png, 70 bytes) saved to /…/tool-results/x.png`: the file, if it is the program's own.
+fn saved_picture<'a>(line: &'a str, conversation: &str) -> Option<&'a str> {
+    let (_, path) = line.strip_prefix("[image result] Binary content (image/")?.split_once(") saved to ")?;
+    is_own_file(path, conversation).then_some(path)
 }
 
 /// Whether this names one file, and not a way to another.

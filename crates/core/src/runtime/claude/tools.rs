@@ -11,7 +11,8 @@ use super::tasks::Tasks;
 use super::wire::{Message, ToolResultMeta};
 use crate::event::{PlanStep, PlanUpdated, StepStatus, ToolProgress, ToolResult, ToolStart};
 use crate::id::{SubagentId, ToolUseId};
-use crate::runtime::{Output, OutputFile, Report, progress_line, shell};
+use crate::policy;
+use crate::runtime::{Output, OutputFile, Report, progress_line};
 
 #[derive(Debug, Default)]
 pub(super) struct Tools {
@@ -64,7 +65,7 @@ impl Tools {
     pub(super) fn called(&mut self, id: &str, tool: &str, input: Value, owner: Option<SubagentId>, out: &mut Output) {
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let reading = command.as_deref().filter(|_| tool == "Bash").and_then(shell::read_action);
+        let reading = command.as_deref().filter(|_| tool == "Bash").and_then(policy::reading);
         let of_client = host_tools::client_tool(tool);
         let mut start = ToolStart {
             tool_use_id: ToolUseId::trusted(id),
@@ -78,7 +79,7 @@ impl Tools {
             subagent_name: text("subagent_type").filter(|_| starts_subagent(tool)),
             command,
             input: Some(input.clone()),
-            blob: None,
+            ..ToolStart::default()
         };
         if let Some(reading) = reading {
             reading.annotate(&mut start);
@@ -106,7 +107,8 @@ impl Tools {
     pub(super) fn progress(&self, id: &str, seconds: Option<f64>, out: &mut Output) {
         if self.calls.contains_key(id) {
             let text = seconds.map(|seconds| progress_line(&format!("running for {seconds:.0} s")));
-            let progress = ToolProgress { tool_use_id: ToolUseId::trusted(id), text, fraction: None };
+            let progress =
+                ToolProgress { tool_use_id: ToolUseId::trusted(id), text, fraction: None, ..ToolProgress::default() };
             out.report(Report::Fact { subagent_id: self.owner(id), event: progress.into() });
         }
     }
@@ -139,7 +141,7 @@ impl Tools {
             .and_then(|structure| path(structure, "filePath"))
             .or_else(|| call.as_ref().and_then(|call| path(&call.input, "file_path")));
         let command = call.as_ref().filter(|call| call.tool == "Bash").and_then(|call| call.input.get("command"));
-        let read = command.and_then(Value::as_str).and_then(shell::read_action).and_then(shell::ReadAction::file);
+        let read = command.and_then(Value::as_str).and_then(policy::reading).and_then(policy::ReadAction::file);
         let reads = tool == "Read" || read.is_some();
         let file_path = file_path.or(read);
         // A call that ran when the turn was interrupted comes back as one that a person rejected.
@@ -157,8 +159,8 @@ impl Tools {
             diff: structure.and_then(|structure| diff_of(structure, file_path.as_deref())),
             file_path,
             output,
-            blob: None,
             images: Some(images_of(content)).filter(|images| !images.is_empty()),
+            ..ToolResult::default()
         };
         let failed = result.is_error || denied;
         out.report(match saved_output_file(content, structure, context.conversation) {

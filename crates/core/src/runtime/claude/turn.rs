@@ -1,11 +1,11 @@
 //! When a turn begins and ends. The program's turns are not the session's: it folds messages into a running turn, answers several with one result,
 //! and begins turns by itself. What counts is which messages it has begun with.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::failure::{self, ApiError};
 use super::wire::{ApiUsage, ModelUsage, RateLimit, TurnResult};
-use crate::event::{CompactionTrigger, Event, Origin, Outcome, Usage};
+use crate::event::{CompactionTrigger, Origin, Outcome, Usage};
 use crate::id::MessageId;
 use crate::runtime::{Output, Report};
 
@@ -37,7 +37,53 @@ pub(super) struct Turn {
     context_used: Option<u64>,
     /// The bill so far, where it is known.
     billed: Option<f64>,
+    meter: Meter,
 }
+
+/// What the session's turn has used so far: the results that it has had, and the requests since, each by its name.
+#[derive(Debug, Default)]
+struct Meter {
+    had: Usage,
+    requests: BTreeMap<String, ApiUsage>,
+}
+
+impl Meter {
+    fn so_far(&self) -> Usage {
+        let mut usage = self.had.clone();
+        for request in self.requests.values() {
+            usage.input_tokens += request.context() - request.output_tokens;
+            usage.output_tokens += request.output_tokens;
+            let cached = usage.cached_tokens.unwrap_or(0) + request.cache_read_input_tokens;
+            let written = usage.cache_write_tokens.unwrap_or(0) + request.cache_creation_input_tokens;
+            (usage.cached_tokens, usage.cache_write_tokens) = (Some(cached), Some(written));
+        }
+        // What these cost is known when there is a result.
+        if !self.requests.is_empty() {
+            usage.cost_usd = None;
+        }
+        usage
+    }
+
+    /// A result says what everything since the one before has used.
+    fn add(&mut self, result: &Usage) -> Usage {
+        let sum = |a: Option<u64>, b: Option<u64>| a.map_or(b, |a| Some(a + b.unwrap_or(0)));
+        let had = std::mem::take(&mut self.had);
+        self.requests.clear();
+        self.had = Usage {
+            input_tokens: had.input_tokens + result.input_tokens,
+            output_tokens: had.output_tokens + result.output_tokens,
+            cached_tokens: sum(had.cached_tokens, result.cached_tokens),
+            cache_write_tokens: sum(had.cache_write_tokens, result.cache_write_tokens),
+            reasoning_tokens: sum(had.reasoning_tokens, result.reasoning_tokens),
+            cost_usd: had.cost_usd.map_or(result.cost_usd, |before| result.cost_usd.map(|cost| before + cost)),
+            ..result.clone()
+        };
+        self.had.clone()
+    }
+}
+
+/// Requests to the model of one turn that are told apart.
+const MAX_REQUESTS: usize = 4_096;
 
 /// How far the program is with a message that was left over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +198,7 @@ impl Turn {
         self.running = true;
         if !self.open {
             (self.open, self.unasked) = (true, true);
-            out.report(Report::TurnStarted { origin: Origin::Agent });
+            out.report(Report::TurnStarted { origin: Origin::Agent, name: None });
         }
     }
 
@@ -168,6 +214,26 @@ impl Turn {
 
     pub(super) fn used(&mut self, usage: &ApiUsage) {
         self.context_used = Some(usage.context()).filter(|used| *used > 0);
+    }
+
+    /// What a request to the model has used, as far as it is known: the answer may still go on.
+    pub(super) fn requested(&mut self, request: &str, usage: &ApiUsage, out: &mut Output) {
+        if !self.open || usage.context() == 0 {
+            return;
+        }
+        if self.meter.requests.len() >= MAX_REQUESTS && !self.meter.requests.contains_key(request) {
+            self.meter.had = self.meter.so_far();
+            self.meter.requests.clear();
+        }
+        let known = self.meter.requests.entry(request.to_owned()).or_default();
+        let before = known.context();
+        known.input_tokens = known.input_tokens.max(usage.input_tokens);
+        known.output_tokens = known.output_tokens.max(usage.output_tokens);
+        known.cache_read_input_tokens = known.cache_read_input_tokens.max(usage.cache_read_input_tokens);
+        known.cache_creation_input_tokens = known.cache_creation_input_tokens.max(usage.cache_creation_input_tokens);
+        if known.context() > before {
+            out.report(Report::Used(Box::new(Usage { context_used: self.context_used, ..self.meter.so_far() })));
+        }
     }
 
     pub(super) fn failed(&mut self, error: ApiError) {
@@ -189,6 +255,7 @@ impl Turn {
         }
         let usage = self.usage(result);
         if self.open {
+            let usage = self.meter.add(&usage);
             out.report(usage);
         }
         let error = self.api_error.take();
@@ -228,6 +295,7 @@ impl Turn {
             out.report(Report::Anchor(anchor.clone()));
         }
         self.open = false;
+        self.meter = Meter::default();
         // The session takes them back and sends them again; the program has them already.
         for (uuid, _) in self.steers.drain(..) {
             self.left_over.insert(uuid, LeftOver::Queued);
@@ -236,7 +304,7 @@ impl Turn {
     }
 
     /// What this turn used. The program's own sums go over the whole conversation.
-    fn usage(&mut self, result: &TurnResult) -> Event {
+    fn usage(&mut self, result: &TurnResult) -> Usage {
         let window = result.model_usage.values().filter_map(|usage| usage.context_window).max();
         let billed = result.total_cost_usd;
         let before = self.billed;
@@ -259,6 +327,6 @@ impl Turn {
             // After `/clear` the bill begins anew, so it may be smaller than before.
             usage.cost_usd = before.zip(billed).map(|(before, now)| if now < before { now } else { now - before });
         }
-        usage.into()
+        usage
     }
 }

@@ -96,6 +96,7 @@ pub(super) enum StreamEvent {
 #[derive(Debug, Deserialize)]
 pub(super) struct StreamMessage {
     pub(super) id: String,
+    pub(super) usage: Option<ApiUsage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -166,6 +167,7 @@ pub(super) struct ApiMessage {
     pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) content: Value,
+    pub(super) usage: Option<ApiUsage>,
 }
 
 impl ApiMessage {

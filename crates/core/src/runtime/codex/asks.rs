@@ -8,17 +8,19 @@ use serde_json::{Map, Value, json};
 
 use super::changes;
 use super::forms::{self, Field};
-use super::opening::ASK_USER;
+use super::gate::{Passage, denial};
 use super::protocol::{Call, CodexProtocol};
+use super::router::PROPOSE;
 use super::wire::{ChangeAsk, Command, CommandAsk, Elicitation, GrantAsk, InputAsk, Resolved, ToolAsk};
 use super::work::ToolKind;
 use crate::client_tools::text_of;
 use crate::command::{AfterAnswer, Answer};
 use crate::event::{Interrupt, PermissionOption, PermissionReply, PermissionRequest, QuestionRequest};
+use crate::host_tools::is_host_tool;
 use crate::id::{SubagentId, ToolUseId};
+use crate::policy;
 use crate::runtime::jsonrpc::{Error, Id};
-use crate::runtime::shell;
-use crate::runtime::{AskRequest, Line, Output, Report, unparsed};
+use crate::runtime::{AskRequest, HostCall, Line, Output, ProposedCall, Report, unparsed};
 
 /// The open ones, by the name that the session knows.
 #[derive(Debug, Default)]
@@ -26,24 +28,29 @@ pub(super) struct Asks {
     open: BTreeMap<String, Open>,
 }
 
-const REQUEST_PERMISSIONS: &str = "request_permissions";
+pub(super) const REQUEST_PERMISSIONS: &str = "request_permissions";
 
 /// What is left of a question that was taken back.
-const WITHDRAWN: &str = "Codex does not wait for it any more";
+pub(super) const WITHDRAWN: &str = "Codex does not wait for it any more";
 
 /// What the model reads of a call that no client has run.
 const NOT_RUN: &str = "No client ran this tool.";
 
 #[derive(Debug)]
-struct Open {
-    id: Id,
-    thread_id: String,
-    item_id: Option<String>,
-    kind: Kind,
+pub(super) struct Open {
+    pub(super) id: Id,
+    pub(super) thread_id: String,
+    pub(super) item_id: Option<String>,
+    pub(super) kind: Kind,
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(super) enum Kind {
+    /// A call that has not begun. `asked`: a person is asked about it.
+    Proposal {
+        call: ProposedCall,
+        asked: bool,
+    },
     /// A command or a change.
     Decision,
     Grant {
@@ -57,25 +64,36 @@ enum Kind {
     Form {
         fields: Vec<Field>,
     },
-    AskUser {
-        prompts: Vec<String>,
-    },
+    /// A call of a tool that the session carries out.
+    HostTool,
     /// A call of a tool that a client runs.
     ClientTool,
 }
 
 impl Open {
-    fn new(id: &Id, thread_id: &str, item_id: Option<&str>, kind: Kind) -> Self {
+    pub(super) fn new(id: &Id, thread_id: &str, item_id: Option<&str>, kind: Kind) -> Self {
         Self { id: id.clone(), thread_id: thread_id.to_owned(), item_id: item_id.map(str::to_owned), kind }
     }
 }
 
 impl Asks {
     /// What belongs to a thread whose turn is over is not waited for any more.
-    pub(super) fn forget(&mut self, thread_id: &str) -> Vec<Id> {
+    pub(super) fn forget(&mut self, thread_id: &str) -> Vec<Open> {
         let gone: Vec<String> =
             self.open.iter().filter(|(_, open)| open.thread_id == thread_id).map(|(key, _)| key.clone()).collect();
-        gone.iter().filter_map(|key| self.open.remove(key)).map(|open| open.id).collect()
+        gone.iter().filter_map(|key| self.open.remove(key)).collect()
+    }
+
+    pub(super) fn insert(&mut self, key: String, open: Open) {
+        self.open.insert(key, open);
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Open> {
+        self.open.get_mut(key)
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Open> {
+        self.open.remove(key)
     }
 }
 
@@ -86,6 +104,11 @@ impl CodexProtocol {
             "item/fileChange/requestApproval" => read(params).map(|ask| self.change_asked(id, &ask, out)),
             "item/permissions/requestApproval" => read(params).map(|ask| self.grant_asked(id, ask, out)),
             "item/tool/requestUserInput" => read(params).map(|ask| self.input_asked(id, &ask, out)),
+            PROPOSE => match read(params) {
+                Ok(proposal) => return self.proposed(id, proposal, out),
+                // Nothing may run that nobody could read.
+                Err(error) => return self.respond(id, denial(&format!("the call could not be read: {error}")), out),
+            },
             "item/tool/call" => read(params).map(|ask| self.tool_asked(id, &ask, out)),
             "mcpServer/elicitation/request" => read(params).map(|ask| self.elicitation_asked(id, &ask, out)),
             // Known, and of no use without a clock, a key store or an account of this host.
@@ -106,7 +129,7 @@ impl CodexProtocol {
         }
     }
 
-    fn respond(&mut self, id: &Id, result: Value, out: &mut Output) {
+    pub(super) fn respond(&mut self, id: &Id, result: Value, out: &mut Output) {
         if let Some(line) = self.peer.respond(id, Ok(result)) {
             out.write_line(&line);
         }
@@ -123,7 +146,7 @@ impl CodexProtocol {
         }
         let mut input = Map::new();
         // Without a command nothing must be judged as if it did nothing.
-        let script = ask.command.as_deref().map(shell::without_shell).filter(|script| !script.trim().is_empty());
+        let script = ask.command.as_deref().map(policy::without_shell).filter(|script| !script.trim().is_empty());
         input.extend(script.map(|script| ("command".to_owned(), json!(script))));
         input.extend(ask.cwd.as_ref().map(|cwd| ("cwd".to_owned(), json!(cwd))));
         input.extend(ask.reason.as_ref().map(|reason| ("reason".to_owned(), json!(reason))));
@@ -137,6 +160,13 @@ impl CodexProtocol {
             Some(_) => "web_fetch",
             None => "Bash",
         };
+        let open = Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision);
+        let script = input.get("command").and_then(Value::as_str).filter(|_| tool_name == "Bash");
+        let clears =
+            |passage: &Passage| script.is_some_and(|script| passage.clears_command(script, ask.cwd.as_deref()));
+        if self.accept_if_cleared(&open, clears, out) {
+            return;
+        }
         let request = PermissionRequest {
             tool_name: tool_name.to_owned(),
             tool_input: Value::Object(input),
@@ -144,7 +174,7 @@ impl CodexProtocol {
             options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision), request, out);
+        self.ask_permission(open, request, out);
     }
 
     fn change_asked(&mut self, id: &Id, ask: &ChangeAsk, out: &mut Output) {
@@ -152,9 +182,14 @@ impl CodexProtocol {
         let item = ask.item_id.as_deref().and_then(|item_id| self.work(&ask.thread_id)?.tools.get(item_id));
         let changes = match item.map(|tool| &tool.kind) {
             Some(ToolKind::Change { changes }) => changes.clone(),
-            Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other)
-            | None => Vec::new(),
+            Some(ToolKind::Command { .. } | ToolKind::Mcp { .. } | ToolKind::Other) | None => Vec::new(),
         };
+        let open = Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision);
+        // Who wants to write in a whole folder wants more than this patch.
+        let clears = |passage: &Passage| ask.grant_root.is_none() && passage.clears_changes(&changes);
+        if self.accept_if_cleared(&open, clears, out) {
+            return;
+        }
         let mut input = Map::new();
         input.insert("changes".to_owned(), changes::described(&changes));
         input.extend(changes::diff_of(&changes).map(|diff| ("diff".to_owned(), json!(diff))));
@@ -167,7 +202,7 @@ impl CodexProtocol {
             options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        self.ask_permission(Open::new(id, &ask.thread_id, ask.item_id.as_deref(), Kind::Decision), request, out);
+        self.ask_permission(open, request, out);
     }
 
     fn grant_asked(&mut self, id: &Id, ask: GrantAsk, out: &mut Output) {
@@ -229,21 +264,30 @@ impl CodexProtocol {
         if self.client_tools.contains(&ask.tool) {
             return self.client_tool_asked(id, ask, out);
         }
-        let questions = if ask.tool == ASK_USER { forms::of_tool(&ask.arguments) } else { Vec::new() };
-        if questions.is_empty() {
-            let text = match ask.tool.as_str() {
-                ASK_USER => "`questions` must hold at least one question".to_owned(),
-                other => format!("this host has no tool {other}"),
-            };
-            return self.respond(id, tool_result(&text, false), out);
+        if !is_host_tool(&ask.tool) {
+            return self.respond(id, tool_result(&format!("this host has no tool {}", ask.tool), false), out);
         }
-        let prompts = questions.iter().map(|question| question.prompt.clone()).collect();
-        let request = QuestionRequest { questions, ..QuestionRequest::default() };
-        self.ask_question(
-            Open::new(id, &ask.thread_id, ask.call_id.as_deref(), Kind::AskUser { prompts }),
-            request,
-            out,
-        );
+        if !self.may_ask(&ask.thread_id) {
+            return self.respond(id, tool_result("no turn is running", false), out);
+        }
+        let open = Open::new(id, &ask.thread_id, ask.call_id.as_deref(), Kind::HostTool);
+        let (subagent_id, tool_use_id) = self.place(&open, out);
+        let key = id.to_string();
+        // After a new connection, what is open is asked again.
+        if self.asks.open.insert(key.clone(), open).is_none() {
+            let (name, input) = (ask.tool.clone(), ask.arguments.clone());
+            let call = HostCall { key, name, input, tool_use_id, subagent_id, file: None };
+            out.report(Report::HostCall(Box::new(call)));
+        }
+    }
+
+    /// The session has carried out a call of its tool.
+    pub(super) fn host_result(&mut self, key: &str, output: &str, is_error: bool, out: &mut Output) {
+        if self.asks.get_mut(key).is_some_and(|open| matches!(open.kind, Kind::HostTool))
+            && let Some(open) = self.asks.take(key)
+        {
+            self.respond(&open.id, tool_result(output, !is_error), out);
+        }
     }
 
     fn elicitation_asked(&mut self, id: &Id, ask: &Elicitation, out: &mut Output) {
@@ -271,14 +315,20 @@ impl CodexProtocol {
         }
         let tool = meta("tool_name").or(meta("tool")).and_then(Value::as_str);
         let tool = tool.or(called.as_deref()).unwrap_or("tool");
+        let (tool_name, tool_input) =
+            (format!("mcp__{}__{tool}", ask.server_name), meta("tool_params").cloned().unwrap_or_default());
+        let open = Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool);
+        if self.accept_if_cleared(&open, |passage| passage.clears_call(&tool_name, &tool_input), out) {
+            return;
+        }
         let request = PermissionRequest {
-            tool_name: format!("mcp__{}__{tool}", ask.server_name),
-            tool_input: meta("tool_params").cloned().unwrap_or_default(),
+            tool_name,
+            tool_input,
             title: Some(ask.message.clone()),
             options: options("Allow once"),
             ..PermissionRequest::default()
         };
-        self.ask_permission(Open::new(id, &ask.thread_id, item_id.as_deref(), Kind::McpTool), request, out);
+        self.ask_permission(open, request, out);
     }
 
     fn client_tool_asked(&mut self, id: &Id, ask: &ToolAsk, out: &mut Output) {
@@ -298,7 +348,9 @@ impl CodexProtocol {
         if let (Some(item_id), Some(work)) = (&open.item_id, self.work(&open.thread_id)) {
             work.hold(item_id);
         }
-        let request = AskRequest::Permission(PermissionRequest { tool_use_id, ..request });
+        // An approval is a yes or a no.
+        let request = PermissionRequest { tool_use_id, fixed_input: Some(true), ..request };
+        let request = AskRequest::Permission(request);
         self.ask(open, subagent_id, request, out);
     }
 
@@ -316,7 +368,7 @@ impl CodexProtocol {
     }
 
     /// Nobody can be asked between turns.
-    fn may_ask(&self, thread_id: &str) -> bool {
+    pub(super) fn may_ask(&self, thread_id: &str) -> bool {
         self.turn.is_some() || !self.is_main(thread_id)
     }
 
@@ -333,6 +385,9 @@ impl CodexProtocol {
     }
 
     pub(super) fn answer(&mut self, key: &str, answer: &Answer, out: &mut Output) {
+        if let Some(Open { kind: Kind::Proposal { .. }, .. }) = self.asks.open.get(key) {
+            return self.proposal_answered(key, answer, out);
+        }
         let Some(open) = self.asks.open.remove(key) else { return };
         let (result, word) = answer_of(&open.kind, answer);
         self.respond(&open.id, result, out);
@@ -366,17 +421,24 @@ impl CodexProtocol {
     }
 }
 
+impl Kind {
+    /// The answer that allows it.
+    pub(super) fn accepted(&self) -> Value {
+        permission_of(self, PermissionReply::Once, false)
+    }
+}
+
 fn rejection(kind: &Kind) -> Answer {
     match kind {
-        Kind::Decision | Kind::Grant { .. } | Kind::McpTool => Answer::Permission {
+        Kind::Proposal { .. } | Kind::Decision | Kind::Grant { .. } | Kind::McpTool => Answer::Permission {
             reply: PermissionReply::Reject,
             updated_input: None,
             message: None,
             rule: None,
             and_then: AfterAnswer::GoOn,
         },
-        Kind::Input { .. } | Kind::Form { .. } | Kind::AskUser { .. } => Answer::Question { answers: None },
-        Kind::ClientTool => Answer::ToolFailed { output: NOT_RUN.into() },
+        Kind::Input { .. } | Kind::Form { .. } => Answer::Question { answers: None },
+        Kind::ClientTool | Kind::HostTool => Answer::ToolFailed { output: NOT_RUN.into() },
     }
 }
 
@@ -393,10 +455,12 @@ fn answer_of(kind: &Kind, answer: &Answer) -> (Value, Option<String>) {
             let result = match kind {
                 Kind::Input { ids, .. } => forms::to_codex(ids, answers),
                 Kind::Form { fields } => forms::to_form(fields, answers),
-                Kind::AskUser { prompts } => forms::to_tool(prompts, answers),
-                Kind::Decision | Kind::Grant { .. } | Kind::McpTool | Kind::ClientTool => {
-                    permission_of(kind, PermissionReply::Reject, false)
-                }
+                Kind::Proposal { .. }
+                | Kind::Decision
+                | Kind::Grant { .. }
+                | Kind::McpTool
+                | Kind::ClientTool
+                | Kind::HostTool => permission_of(kind, PermissionReply::Reject, false),
             };
             (result, None)
         }
@@ -419,14 +483,15 @@ fn permission_of(kind: &Kind, reply: PermissionReply, stop: bool) -> Value {
         (false, false) => "decline",
     };
     match kind {
+        Kind::Proposal { .. } if allowed => json!({}),
+        Kind::Proposal { .. } => denial(""),
         Kind::Decision => json!({ "decision": word }),
         Kind::Grant { permissions } if allowed => json!({ "permissions": permissions, "scope": "turn" }),
         Kind::Grant { .. } => json!({ "permissions": {}, "scope": "turn" }),
         Kind::McpTool => json!({ "action": word, "content": null, "_meta": null }),
         Kind::Input { ids, .. } => forms::to_codex(ids, None),
         Kind::Form { fields } => forms::to_form(fields, None),
-        Kind::AskUser { prompts } => forms::to_tool(prompts, None),
-        Kind::ClientTool => tool_result(NOT_RUN, false),
+        Kind::ClientTool | Kind::HostTool => tool_result(NOT_RUN, false),
     }
 }
 
@@ -435,7 +500,7 @@ fn tool_result(text: &str, success: bool) -> Value {
 }
 
 /// The choices that are Codex's. Those of *always* are added where the rules are known.
-fn options(once: &str) -> Vec<PermissionOption> {
+pub(super) fn options(once: &str) -> Vec<PermissionOption> {
     let option = |reply, label: &str| PermissionOption { reply, label: label.to_owned(), rule: None, scope: None };
     vec![option(PermissionReply::Once, once), option(PermissionReply::Reject, "Reject")]
 }

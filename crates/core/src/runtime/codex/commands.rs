@@ -5,8 +5,8 @@ use serde_json::json;
 use super::wire::Command;
 use super::work::{ThreadWork, ToolKind};
 use crate::event::{BackgroundEnded, ToolProgress, ToolResult, ToolStart, WorkStatus};
+use crate::policy::{self, ReadAction};
 use crate::runtime::Output;
-use crate::runtime::shell::{self, ReadAction};
 
 const TOOL: &str = "Bash";
 
@@ -16,10 +16,10 @@ impl ThreadWork {
             return;
         }
         self.close_waiting_block(out);
-        let script = shell::without_shell(&command.line);
+        let script = policy::without_shell(&command.line);
         let kind = ToolKind::Command { script: script.clone() };
         let tool_use_id = self.open_tool(&command.id, kind);
-        let reading = shell::read_action(&script);
+        let reading = policy::reading(&script);
         let mut start = ToolStart {
             tool_use_id,
             tool: TOOL.to_owned(),
@@ -41,7 +41,7 @@ impl ThreadWork {
         self.mark_running(item_id);
         // Of a command in the background, only the end is told.
         if let Some(tool_use_id) = self.tool_id(item_id) {
-            self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None }, out);
+            self.say(ToolProgress { tool_use_id, text: Some(text), fraction: None, ..ToolProgress::default() }, out);
         }
     }
 
@@ -57,9 +57,9 @@ impl ThreadWork {
         let denied = command.status == "declined";
         let script = match &tool.kind {
             ToolKind::Command { script } => script.as_str(),
-            ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Picture { .. } | ToolKind::Other => "",
+            ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => "",
         };
-        let read = shell::read_action(script).and_then(ReadAction::file);
+        let read = policy::reading(script).and_then(ReadAction::file);
         let output = command.aggregated_output.clone().unwrap_or_default();
         let result = ToolResult {
             tool_use_id: tool.id,

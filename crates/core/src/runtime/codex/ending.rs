@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::asks::Kind;
 use super::failure;
+use super::gate::denial;
 use super::protocol::CodexProtocol;
 use super::terminals::ListPurpose;
 use super::wire::{Item, Turn, TurnError, TurnNotification};
@@ -16,9 +18,20 @@ const MAX_ENDED: usize = 64;
 
 impl CodexProtocol {
     pub(super) fn turn_completed(&mut self, notice: TurnNotification, out: &mut Output) {
-        let TurnNotification { thread_id, turn } = &notice;
+        if !(self.runs(&notice) && !self.ending.contains_key(&notice.thread_id) && self.reads_rollout(&notice, out)) {
+            self.turn_told(notice, out);
+        }
+    }
+
+    fn runs(&self, TurnNotification { thread_id, turn }: &TurnNotification) -> bool {
         let ours = self.turn.as_ref().is_some_and(|running| running.names.contains(&turn.id));
-        let runs = if self.is_main(thread_id) { ours } else { self.subagents.is_open(thread_id) };
+        if self.is_main(thread_id) { ours } else { self.subagents.is_open(thread_id) }
+    }
+
+    /// A turn is over, and its calls have been told.
+    pub(super) fn turn_told(&mut self, notice: TurnNotification, out: &mut Output) {
+        let runs = self.runs(&notice);
+        let TurnNotification { thread_id, turn } = &notice;
         let leaves_commands = self.work(thread_id).is_some_and(|work| work.has_open_commands());
         if !(runs && leaves_commands && turn.status != "interrupted") {
             return self.turn_ends(notice, None, out);
@@ -109,8 +122,7 @@ impl CodexProtocol {
         let answer = self.main.answer.take();
         let refused = self.refused.take().filter(|_| answer.is_none());
         if let Some((_, text)) = answer.filter(|_| status == "completed") {
-            let structured_output =
-                self.settings.has_output_schema().then(|| serde_json::from_str(&text).ok()).flatten();
+            let structured_output = self.settings.structured(&text);
             out.report(TurnResult { text, structured_output });
         }
         let thread_id = self.thread.clone().unwrap_or_default();
@@ -121,7 +133,9 @@ impl CodexProtocol {
             out.report(usage);
         }
         let failed = error.or(self.failed.take());
+        let gate_failure = self.gate_failure.take();
         let (outcome, reason, failure) = match status {
+            _ if gate_failure.is_some() => (Outcome::Failed, None, gate_failure),
             "completed" => match refused {
                 Some(said) => (Outcome::Failed, None, Some(failure::of_refused_answer(said))),
                 None => (Outcome::Completed, None, None),
@@ -161,8 +175,11 @@ impl CodexProtocol {
     /// Closes what a thread's turn leaves open, also on the side of Codex.
     pub(super) fn end_work(&mut self, thread_id: &str, status: &str, out: &mut Output) {
         self.ending.remove(thread_id);
-        for id in self.asks.forget(thread_id) {
-            self.peer.withdraw(&id);
+        for open in self.asks.forget(thread_id) {
+            match open.kind {
+                Kind::Proposal { .. } => self.respond(&open.id, denial("the turn has ended"), out),
+                _ => drop(self.peer.withdraw(&open.id)),
+            }
         }
         let Some(work) = self.work(thread_id) else { return };
         let turn_id = work.turn.clone().unwrap_or_default();

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::failure;
 use super::settings::Settings;
+use super::unlisted::Items;
 use super::wire::{Item, Tokens, TurnError};
 use super::work::ThreadWork;
 use crate::event::{Failure, Outcome, Part, TurnResult, Usage};
@@ -15,7 +16,7 @@ use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Ready, R
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunnerCommand {
-    Run(Run),
+    Run(Box<Run>),
     /// Stop the process that runs.
     Interrupt {},
     /// Nothing more will be run.
@@ -30,10 +31,14 @@ pub struct Run {
     pub prompt: String,
     /// What is changed of Codex's own settings. There may be secrets in it, and what a process is called with is there for everybody to read.
     pub config: Map<String, Value>,
+    /// What takes the place of Codex's own instructions.
+    pub instructions: Option<String>,
+    /// The shape of the last message.
+    pub output_schema: Option<Value>,
     /// The sandbox, if the session says which.
     pub sandbox: Option<String>,
-    /// It goes on with a thread that Codex has.
-    pub resumes: bool,
+    /// The thread that it goes on with, if Codex has one.
+    pub thread: Option<String>,
 }
 
 /// What the runner says when a process has ended, beside what the process said.
@@ -83,6 +88,9 @@ enum ExecEvent {
         #[serde(default)]
         message: String,
     },
+    /// Not Codex's word: the runner has found it in the file of the thread.
+    #[serde(rename = "rollout.item")]
+    RolloutItem { item: Value },
     #[serde(rename = "run.ended")]
     RunEnded(RunEnd),
 }
@@ -128,9 +136,9 @@ impl Protocol for ExecProtocol {
                 self.running_processes += 1;
                 (self.running, self.interrupted, self.failed) = (true, false, None);
                 self.work.begin_turn(turn_id.as_str(), out);
-                write_command(&RunnerCommand::Run(self.run(prompt)), out);
+                write_command(&RunnerCommand::Run(Box::new(self.run(prompt))), out);
             }
-            Order::Interrupt => {
+            Order::Interrupt { .. } => {
                 self.interrupted = true;
                 write_command(&RunnerCommand::Interrupt {}, out);
             }
@@ -139,7 +147,7 @@ impl Protocol for ExecProtocol {
             Order::Rollback(_) => {
                 out.report(Report::RollbackRefused { reason: "`codex exec` cannot go back".to_owned() });
             }
-            Order::Close => write_command(&RunnerCommand::Exit {}, out),
+            Order::Close { .. } => write_command(&RunnerCommand::Exit {}, out),
             Order::Steer { message, .. } => {
                 let reason = "`codex exec` hears nothing while it runs".to_owned();
                 out.report(Report::SteerRejected { message_id: message.message_id.clone(), reason });
@@ -150,6 +158,8 @@ impl Protocol for ExecProtocol {
             | Order::SetMode { .. }
             | Order::StopBackground { .. }
             | Order::State { .. }
+            | Order::HostResult { .. }
+            | Order::HostTools(_)
             | Order::Callback(_) => {}
         }
     }
@@ -188,8 +198,10 @@ impl ExecProtocol {
             args,
             prompt,
             config: self.settings.exec_config(self.instructions.as_deref()),
+            instructions: self.settings.base_instructions().map(str::to_owned),
+            output_schema: self.settings.output_schema().cloned(),
             sandbox: self.settings.sandbox().map(str::to_owned),
-            resumes: self.thread.is_some(),
+            thread: self.thread.clone(),
         }
     }
 
@@ -211,6 +223,11 @@ impl ExecProtocol {
                     out.report(super::orders::warning(self.warnings, message));
                 }
                 self.work.completed(&item, "", out);
+            }
+            ExecEvent::RolloutItem { item } => {
+                if self.running {
+                    self.work.raw_call(&item, Items::Counted, out);
+                }
             }
             ExecEvent::TurnCompleted { usage } => {
                 if let Some(usage) = usage {
@@ -254,7 +271,8 @@ impl ExecProtocol {
         }
         let outcome = if outcome == Outcome::Failed && self.interrupted { Outcome::Interrupted } else { outcome };
         if let Some((_, text)) = self.work.answer.take().filter(|_| outcome == Outcome::Completed) {
-            out.report(TurnResult { text, structured_output: None });
+            let structured_output = self.settings.structured(&text);
+            out.report(TurnResult { text, structured_output });
         }
         // Its commands end with the process.
         self.work.tools.clear();

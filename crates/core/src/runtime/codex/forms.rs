@@ -39,29 +39,6 @@ pub(super) fn to_codex(ids: &[String], answers: Option<&[Vec<String>]>) -> Value
     json!({ "answers": ids.iter().zip(given).map(one).collect::<Map<_, _>>() })
 }
 
-/// The questions of the host's own tool. Nothing, if its arguments hold none.
-pub(super) fn of_tool(arguments: &Value) -> Vec<Question> {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let option = |value: &Value| match value {
-        Value::String(label) => Some(choice(label.clone(), None)),
-        value => Some(choice(text(value, "label")?, text(value, "description"))),
-    };
-    let question = |value: &Value| {
-        let options = value.get("options").and_then(Value::as_array);
-        Some(Question {
-            prompt: text(value, "question")?,
-            header: text(value, "header"),
-            options: options.into_iter().flatten().filter_map(option).collect(),
-            multiple: value.get("multiple").and_then(Value::as_bool).unwrap_or_default(),
-            free_text: true,
-        })
-    };
-    match arguments.get("questions").and_then(Value::as_array) {
-        Some(questions) => questions.iter().filter_map(question).collect(),
-        None => question(arguments).into_iter().collect(),
-    }
-}
-
 /// Questions and answers as a text, and whether there are answers.
 pub(super) fn as_text(prompts: &[String], answers: Option<&[Vec<String>]>) -> (String, bool) {
     match answers {
@@ -71,11 +48,6 @@ pub(super) fn as_text(prompts: &[String], answers: Option<&[Vec<String>]>) -> (S
         }
         None => ("The person did not answer.".to_owned(), false),
     }
-}
-
-pub(super) fn to_tool(prompts: &[String], answers: Option<&[Vec<String>]>) -> Value {
-    let (text, success) = as_text(prompts, answers);
-    json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": success })
 }
 
 /// A form as questions, one per field.
@@ -149,7 +121,7 @@ fn choice(label: String, description: Option<String>) -> QuestionOption {
 mod tests {
     use serde_json::json;
 
-    use super::{of_form, of_tool, to_form, to_tool};
+    use super::{of_form, to_form};
     use crate::runtime::codex::wire::Elicitation;
 
     #[test]
@@ -171,17 +143,5 @@ mod tests {
             json!({ "action": "accept", "content": { "env": "dev", "count": 3, "force": true, "tags": ["a", "b"] }, "_meta": null })
         );
         assert_eq!(to_form(&fields, None)["action"], "decline");
-    }
-
-    #[test]
-    fn the_hosts_own_tool_asks() {
-        let questions =
-            of_tool(&json!({ "questions": [{ "question": "Which?", "options": [{ "label": "A" }, "B"] }, {}] }));
-        assert_eq!((questions.len(), questions[0].options.len()), (1, 2));
-        assert_eq!(of_tool(&json!({ "question": "Why?" })).len(), 1);
-        assert!(of_tool(&json!(7)).is_empty());
-        let answer = to_tool(&["Which?".to_owned()], Some(&[vec!["A".to_owned()]]));
-        assert_eq!(answer, json!({ "contentItems": [{ "type": "inputText", "text": "Which?\nA" }], "success": true }));
-        assert_eq!(to_tool(&[], None)["success"], false);
     }
 }

@@ -19,7 +19,6 @@ const IGNORED: &[&str] = &[
     "fuzzyFileSearch/sessionUpdated",
     // `item/autoApprovalReview/completed` says the same with more detail.
     "guardianWarning",
-    "hook/completed",
     "hook/started",
     "item/autoApprovalReview/started",
     // Half of a patch, with relative paths; its item says all of it.

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::changes;
-use super::opening::ASK_USER;
-use super::pictures::{PLACE, picture, picture_in, pictures_of};
+use super::pictures::{picture_in, pictures_of};
 use super::wire::{Change, Collaboration, Item, in_progress};
 use super::work::{Compacting, ThreadWork, ToolKind};
 use crate::event::{
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, EvidenceChanged, PlanStep, PlanUpdated,
     StepStatus, Thinking, ToolProgress, ToolResult, ToolStart,
 };
-use crate::runtime::{Output, TextKind, progress_line};
+use crate::host_tools::is_host_tool;
+use crate::runtime::{Output, PICTURE_PLACE, TextKind, progress_line};
 
 /// What stands between the parts of a thought.
 pub(super) const PARAGRAPH: &str = "\n\n";
@@ -41,8 +41,8 @@ impl ThreadWork {
                 self.call_started(id, &name, arguments, kind, out);
             }
             Item::DynamicToolCall { id, namespace, tool, arguments, .. } => {
-                // What has no namespace is served by this host: its own tool, or one that a client runs.
-                if namespace.is_none() && tool != ASK_USER {
+                // What has no namespace is served by this host: by the session, or by a client.
+                if namespace.is_none() && !is_host_tool(tool) {
                     self.client_call_started(id, tool, arguments, out);
                 } else {
                     let name = qualified(namespace.as_deref(), tool);
@@ -135,7 +135,7 @@ impl ThreadWork {
             }
             Item::ImageView { id, path } => {
                 self.started(item, out);
-                self.call_ended(id, picture(path, None), out);
+                self.picture_brought(id, path, out);
             }
             Item::Sleep { id, duration_ms } => {
                 self.started(item, out);
@@ -144,7 +144,10 @@ impl ThreadWork {
             Item::ImageGeneration { id, saved_path, failure, status, .. } => {
                 self.started(item, out);
                 let failed = failure.as_ref().is_some_and(|failure| !failure.is_null()) || status == "failed";
-                self.call_completed(id, saved_path.clone().unwrap_or_default(), failed, false, out);
+                match saved_path {
+                    Some(path) if !failed => self.picture_brought(id, path, out),
+                    path => self.call_completed(id, path.clone().unwrap_or_default(), failed, false, out),
+                }
             }
             Item::FunctionCallOutput { id, output, .. } => {
                 self.started(item, out);
@@ -173,6 +176,7 @@ impl ThreadWork {
             title: format!("Review of {subject}"),
             status: status.to_owned(),
             detail: None,
+            ..EvidenceChanged::default()
         };
         self.review = Some(subject);
         self.say(evidence, out);
@@ -181,7 +185,15 @@ impl ThreadWork {
     /// A word about a tool that runs.
     pub(super) fn progressed(&mut self, item_id: &str, text: &str, out: &mut Output) {
         if let Some(tool_use_id) = self.tool_id(item_id) {
-            self.say(ToolProgress { tool_use_id, text: Some(progress_line(text)), fraction: None }, out);
+            self.say(
+                ToolProgress {
+                    tool_use_id,
+                    text: Some(progress_line(text)),
+                    fraction: None,
+                    ..ToolProgress::default()
+                },
+                out,
+            );
         }
     }
 
@@ -355,7 +367,7 @@ pub(super) fn content_of(content: &Value) -> String {
     let one = |part: &Value| match part.get("text").and_then(Value::as_str) {
         Some(text) => text.to_owned(),
         None => match part.get("type").and_then(Value::as_str) {
-            Some(_) if picture_in(part).is_some() => PLACE.to_owned(),
+            Some(_) if picture_in(part).is_some() => PICTURE_PLACE.to_owned(),
             Some(kind) => format!("[{kind}]"),
             None => part.to_string(),
         },

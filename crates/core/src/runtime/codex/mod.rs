@@ -10,9 +10,10 @@
 //! | `terminals` | commands that outlive their turn |
 //! | `work` | what goes on in one thread: items, text, tools |
 //! | `items` `commands` `changes` `pictures` | single kinds of items |
-//! | `unlisted` | what happens without an item |
+//! | `unlisted` `rollout` | what happens without an item, and where it is found |
 //! | `threads` | sub-agents, which are threads of their own |
 //! | `asks` `forms` | whatever waits for a person, and the answers |
+//! | `gate` | calls that are proposed before they run, and what becomes of them |
 //! | `failure` | what went wrong, in words with a code and a way out |
 //! | `ignored` | what is not worth an event, by name |
 //! | `wire` | the shapes of what is read |
@@ -29,6 +30,7 @@ mod ending;
 mod exec;
 mod failure;
 mod forms;
+mod gate;
 mod history;
 mod ignored;
 mod items;
@@ -38,6 +40,7 @@ mod orders;
 mod pictures;
 mod protocol;
 mod recorded;
+mod rollout;
 mod router;
 mod settings;
 mod terminals;
@@ -51,12 +54,15 @@ mod work;
 
 pub use self::config::config_fits;
 pub use self::exec::{ExecProtocol, Run, RunEnd, RunnerCommand};
+pub use self::gate::PATIENCE_SECONDS;
 pub use self::history::{StoredThread, stored_threads, stored_turns};
 pub use self::protocol::CodexProtocol;
 pub use self::recorded::{RecordedCodex, RecordedExec};
+pub use self::rollout::{RolloutCalls, RolloutRequest};
 pub use self::router::{ClientId, Routed, Router};
 pub use self::settings::MODES;
 use super::{Capabilities, Setting, Takes};
+use crate::host_tools::{HOST_TOOLS_SETTING, STATE_WAKES_SETTING};
 
 /// The oldest version that is driven. What is read here was seen on 0.166.0; this one is tested too. Those before it leave out what a command
 /// prints in its first moments.
@@ -74,20 +80,33 @@ pub const PARAMS: &[Setting] = &[
     CONFIG,
     PROJECT_INSTRUCTIONS,
     TRUST_PROJECT,
-    takes("custom_system_prompt", Takes::Text),
-    takes("output_schema", Takes::Object),
+    CUSTOM_SYSTEM_PROMPT,
+    OUTPUT_SCHEMA,
     takes("model_provider", Takes::Text),
     takes("ask_user", Takes::Flag),
     takes("own_process", Takes::Flag),
     CODEX_HOME,
+    HOST_TOOLS_SETTING,
+    STATE_WAKES_SETTING,
 ];
 
 /// Those that `codex exec` has too.
-pub const EXEC_PARAMS: &[Setting] =
-    &[EFFORT, SANDBOX, ADD_DIRS, NETWORK_ACCESS, PROFILE, CONFIG, PROJECT_INSTRUCTIONS, TRUST_PROJECT, CODEX_HOME];
+pub const EXEC_PARAMS: &[Setting] = &[
+    EFFORT,
+    SANDBOX,
+    ADD_DIRS,
+    NETWORK_ACCESS,
+    PROFILE,
+    CONFIG,
+    PROJECT_INSTRUCTIONS,
+    TRUST_PROJECT,
+    CUSTOM_SYSTEM_PROMPT,
+    OUTPUT_SCHEMA,
+    CODEX_HOME,
+];
 
 /// Which of them may be changed later.
-pub const SETTINGS: &[Setting] = &[EFFORT, SANDBOX, APPROVAL_POLICY];
+pub const SETTINGS: &[Setting] = &[EFFORT, SANDBOX, APPROVAL_POLICY, HOST_TOOLS_SETTING, STATE_WAKES_SETTING];
 
 /// Those that `codex exec` has too.
 pub const EXEC_SETTINGS: &[Setting] = &[EFFORT, SANDBOX];
@@ -108,6 +127,8 @@ const PROFILE: Setting = takes("profile", Takes::Text);
 const CONFIG: Setting = takes("config", Takes::Object);
 const PROJECT_INSTRUCTIONS: Setting = takes("project_instructions", Takes::Flag);
 const TRUST_PROJECT: Setting = takes("trust_project", Takes::Flag);
+const CUSTOM_SYSTEM_PROMPT: Setting = takes("custom_system_prompt", Takes::Text);
+const OUTPUT_SCHEMA: Setting = takes("output_schema", Takes::Object);
 const CODEX_HOME: Setting = takes("codex_home", Takes::Text);
 
 const fn takes(name: &'static str, takes: Takes) -> Setting {
@@ -125,7 +146,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     set_mode: true,
     permissions: true,
     gate: true,
-    edit_input: false,
+    edit_input: true,
     questions: true,
     images: true,
     files: true,
@@ -134,8 +155,8 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     subagents: true,
     background: true,
     stop_background: true,
-    components: false,
-    state: false,
+    components: true,
+    state: true,
     usage: true,
     client_tools: true,
     restore_files: false,

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::items::{PARAGRAPH, raw};
 use super::protocol::CodexProtocol;
-use super::router::UNREADABLE;
+use super::router::{PROPOSAL_GONE, UNREADABLE};
 use super::wire::{
     DiffNotification, ErrorNotification, Interaction, Item, ItemNotification, NameNotification, Piece,
-    PlanNotification, ProgressNotification, Rerouted, Resolved, Review, ReviewNotification, ServerNotification,
-    SettingsNotification, StatusNotification, TargetIds, TurnNotification, UnreadableNotification, UsageNotification,
-    WarningNotification,
+    PlanNotification, ProgressNotification, ProposalGone, Rerouted, Resolved, Review, ReviewNotification,
+    ServerNotification, SettingsNotification, StatusNotification, TargetIds, TurnNotification, UnreadableNotification,
+    UsageNotification, WarningNotification,
 };
 use super::work::ThreadWork;
 use super::{changes, failure, orders};
@@ -19,7 +19,7 @@ use crate::event::{
     WorkStatus,
 };
 use crate::id::MessageId;
-use crate::runtime::shell;
+use crate::policy;
 use crate::runtime::{Output, Report, TextKind};
 
 /// How many different warnings are shown.
@@ -55,6 +55,10 @@ impl CodexProtocol {
                 if let Some(work) = self.work(&notice.thread_id) {
                     let in_turn = work.turn.as_deref() == Some(&notice.turn_id);
                     work.usage_meter.update(&notice.token_usage, in_turn);
+                }
+                let so_far = self.main.usage_meter.usage_so_far(self.subagents.used());
+                if let Some(usage) = so_far.filter(|_| self.turn.is_some()) {
+                    out.report(Report::Used(Box::new(usage)));
                 }
                 Ok(())
             }
@@ -154,6 +158,13 @@ impl CodexProtocol {
                 let location = "codex/stdout".to_owned();
                 out.report(AgentUnparsed { location, error, raw, size: Some(size), sha256 });
             }
+            "hook/completed" => self.hook_ended(&read(params)?, out),
+            PROPOSAL_GONE => {
+                let ProposalGone { proposal } = read(params)?;
+                if let Ok(id) = serde_json::from_value(proposal) {
+                    self.proposal_gone(&id, out);
+                }
+            }
             "warning" => {
                 let notice: WarningNotification = read(params)?;
                 self.warn(notice.message, out);
@@ -195,7 +206,7 @@ impl CodexProtocol {
     }
 
     fn reviewed(&mut self, notice: &ReviewNotification, out: &mut Output) {
-        let what = notice.action.command.as_deref().map(shell::without_shell);
+        let what = notice.action.command.as_deref().map(policy::without_shell);
         let tool_use_id = self.work(&notice.thread_id).and_then(|work| work.tool_id(notice.target_item_id.as_deref()?));
         let Review { status, risk_level, rationale } = &notice.review;
         let evidence = EvidenceChanged {
@@ -204,6 +215,7 @@ impl CodexProtocol {
             title: format!("Automatic review of {}", what.as_deref().unwrap_or(&notice.action.kind)),
             status: status.clone(),
             detail: Some(json!({ "risk": risk_level, "rationale": rationale, "tool_use_id": tool_use_id })),
+            ..EvidenceChanged::default()
         };
         if let Some(work) = self.start_work(&notice.thread_id, out) {
             work.say(evidence, out);
@@ -320,14 +332,22 @@ impl CodexProtocol {
         } else {
             work.item_started(&id);
         }
-        if stage == Stage::Completed && !late && self.reads_picture(&notice.thread_id, &item, out) {
-            return Ok(());
-        }
         let work = if late { self.work(&notice.thread_id) } else { self.start_work(&notice.thread_id, out) };
         let Some(work) = work else { return Ok(()) };
         match stage {
             Stage::Started => work.started(&item, out),
             Stage::Completed => work.completed(&item, &notice.turn_id, out),
+        }
+        if stage == Stage::Started {
+            match &item {
+                // What somebody types at a shell of Codex's own is no call.
+                Item::CommandExecution(command) if command.source != "userShell" => {
+                    self.check_passage(&notice.thread_id, &id, "a command", out);
+                }
+                Item::FileChange { .. } => self.check_passage(&notice.thread_id, &id, "a change of files", out),
+                Item::McpToolCall { .. } => self.check_passage(&notice.thread_id, &id, "a tool of an MCP server", out),
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::gate::add_hook;
 use super::protocol::{Call, CodexProtocol};
 use super::turn::Turn;
 use super::wire::{ConfigRead, Initialized, Models, ThreadOpened};
 use crate::client_tools::ClientTool;
 use crate::event::{ModelChoice, Origin, SlashCommand};
+use crate::host_tools::{HostTool, with_plain_schemas};
 use crate::runtime::jsonrpc;
 use crate::runtime::{Beginning, Output, Ready, Report, StartFailure};
-
-/// The tool that this host serves, so that the model can ask a person in every mode.
-pub(super) const ASK_USER: &str = "ask_user";
 
 /// Notifications that we opt out of: there are too many of them, or they are about something that is not shown.
 const OPT_OUT_METHODS: &[&str] = &[
@@ -53,10 +52,13 @@ impl CodexProtocol {
 
     fn open_thread(&mut self, out: &mut Output) {
         let mut params = self.settings.thread_params(&self.beginning);
+        if let (Some(command), Some(Value::Object(config))) = (self.gate.command(), params.get_mut("config")) {
+            add_hook(config, command);
+        }
         let method = match &self.beginning {
             Beginning::Fresh => {
-                let own = self.serves_ask_user.then(ask_user);
-                let tools: Vec<Value> = own.into_iter().chain(self.client_tools.iter().map(dynamic_tool)).collect();
+                let own = self.own_tools.iter().map(own_tool);
+                let tools: Vec<Value> = own.chain(self.client_tools.iter().map(dynamic_tool)).collect();
                 if !tools.is_empty() {
                     params.insert("dynamicTools".to_owned(), json!(tools));
                 }
@@ -121,7 +123,11 @@ impl CodexProtocol {
             params.insert("threadId".to_owned(), json!(opened.thread.id));
             self.call("thread/settings/update", Value::Object(params), Call::Sandbox, out);
         }
+        if let Some(path) = opened.thread.path.as_deref().filter(|_| self.beginning != Beginning::Fresh) {
+            self.follow_rollout(path, out);
+        }
         self.opened = true;
+        self.confirm_gate(&opened.thread.id, out);
         if opened.thread.status.kind == "active" {
             // The server outlived the session process that began this turn; the rest of the turn is handled from here on.
             self.turn = Some(Turn { joined: true, ..Turn::default() });
@@ -176,8 +182,8 @@ impl CodexProtocol {
         self.maybe_ready(out);
     }
 
-    fn maybe_ready(&mut self, out: &mut Output) {
-        if !self.opened || !self.asked_models || self.is_ready {
+    pub(super) fn maybe_ready(&mut self, out: &mut Output) {
+        if !self.opened || !self.asked_models || self.awaits_gate() || self.is_ready {
             return;
         }
         self.is_ready = true;
@@ -194,7 +200,7 @@ impl CodexProtocol {
         out.report(Report::Ready(Box::new(ready)));
         self.forget_early_turns();
         if self.turn.is_some() {
-            out.report(Report::TurnStarted { origin: Origin::Agent });
+            out.report(Report::TurnStarted { origin: Origin::Agent, name: None });
         }
         self.replay_early_lines(out);
     }
@@ -240,31 +246,12 @@ fn commands() -> Vec<SlashCommand> {
 /// A tool that a client runs. Codex takes them when a thread starts, and keeps them with it.
 fn dynamic_tool(tool: &ClientTool) -> Value {
     let ClientTool { name, description, input_schema } = tool;
-    json!({ "type": "function", "name": name, "description": description, "inputSchema": input_schema })
+    let schema = with_plain_schemas(&Value::Object(input_schema.clone()));
+    json!({ "type": "function", "name": name, "description": description, "inputSchema": schema })
 }
 
-fn ask_user() -> Value {
-    json!({
-        "type": "function",
-        "name": ASK_USER,
-        "description": "Ask the person you work for, and wait for the answer. Use it when a decision is theirs and cannot be guessed.",
-        "inputSchema": {
-            "type": "object",
-            "required": ["questions"],
-            "properties": { "questions": { "type": "array", "minItems": 1, "items": {
-                "type": "object",
-                "required": ["question"],
-                "properties": {
-                    "question": { "type": "string" },
-                    "header": { "type": "string", "description": "One or two words" },
-                    "options": { "type": "array", "items": {
-                        "type": "object",
-                        "required": ["label"],
-                        "properties": { "label": { "type": "string" }, "description": { "type": "string" } },
-                    } },
-                    "multiple": { "type": "boolean", "description": "More than one option may be chosen" },
-                },
-            } } },
-        },
-    })
+/// A tool that the session carries out.
+fn own_tool(tool: &HostTool) -> Value {
+    let schema = with_plain_schemas(&tool.input_schema);
+    json!({ "type": "function", "name": tool.name, "description": tool.description, "inputSchema": schema })
 }

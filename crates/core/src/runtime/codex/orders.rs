@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::gate::not_in_force;
 use super::protocol::{Call, CodexProtocol};
 use super::turn::Turn;
 use super::wire::{Page, Turn as WireTurn};
 use crate::event::{EvidenceChanged, Outcome, Part};
 use crate::id::TurnId;
+use crate::policy;
 use crate::runtime::jsonrpc;
 use crate::runtime::{Order, Output, Prompt, Report, RollbackOrder};
 
@@ -18,10 +20,9 @@ impl CodexProtocol {
         match order {
             Order::Prompt { turn_id, messages } => self.prompt(turn_id, messages, out),
             Order::Steer { message, .. } => self.steer(message.clone(), out),
-            Order::Interrupt => self.interrupt(out),
-            Order::Answer { key, answer } => self.answer(key, answer, out),
-            // Its calls are judged when it asks for approval.
-            Order::Verdict { .. } => {}
+            Order::Interrupt { .. } => self.interrupt(out),
+            Order::Answer { key, answer, .. } => self.answer(key, answer, out),
+            Order::Verdict { key, verdict } => self.verdict(key, verdict, out),
             Order::SetModel { model } => {
                 self.settings.set_model(model);
                 self.model = Some(model.clone());
@@ -30,10 +31,11 @@ impl CodexProtocol {
             Order::Compact { turn_id } => self.compact(turn_id, out),
             Order::Configure { settings } => settings.iter().for_each(|(name, value)| self.settings.set(name, value)),
             Order::Rollback(order) => self.roll_back(order, out),
-            Order::Close => self.close(out),
+            Order::Close { .. } => self.close(out),
             Order::StopBackground { id } => self.stop_background(id, out),
-            // It has neither a state to share nor components.
-            Order::State { .. } | Order::Callback(_) => {}
+            Order::HostResult { key, output, is_error } => self.host_result(key, output, *is_error, out),
+            // It keeps the tools that its conversation began with, and hears of the others by messages.
+            Order::HostTools(_) | Order::State { .. } | Order::Callback(_) => {}
         }
     }
 
@@ -41,6 +43,7 @@ impl CodexProtocol {
     fn set_mode(&mut self, mode: &str, out: &mut Output) {
         let was_ruled = self.settings.is_ruled();
         self.settings.set_mode(mode);
+        self.mode_note = Some(policy::mode_note(mode, self.settings.is_ruled()));
         let Some(thread_id) = self.thread.clone().filter(|_| was_ruled || self.settings.is_ruled()) else { return };
         let params = self.settings.mode_params();
         let helpers: Vec<String> = self.subagents.all_work().map(|(thread_id, _)| thread_id.clone()).collect();
@@ -63,6 +66,10 @@ impl CodexProtocol {
     fn prompt(&mut self, turn_id: &TurnId, messages: &[Prompt], out: &mut Output) {
         let Some(thread_id) = self.thread.clone() else { return };
         self.finish_pending_end(&thread_id, out);
+        if let Some(why) = self.gate_refused().filter(|_| self.settings.is_ruled()) {
+            let failure = Some(not_in_force(&why));
+            return out.report(Report::TurnEnded { outcome: Outcome::Failed, reason: None, failure });
+        }
         let slash = messages.first().and_then(slash_command);
         self.turn = Some(Turn { ours: Some(turn_id.clone()), ..Turn::default() });
         let turn_id = turn_id.clone();
@@ -83,7 +90,8 @@ impl CodexProtocol {
             _ => {
                 let mut params = self.settings.turn_params(self.model.as_deref());
                 params.insert("threadId".to_owned(), json!(thread_id));
-                params.insert("input".to_owned(), messages.iter().flat_map(input_of).collect());
+                let note = self.mode_note.take().map(|text| json!({ "type": "text", "text": text }));
+                params.insert("input".to_owned(), note.into_iter().chain(messages.iter().flat_map(input_of)).collect());
                 let id = messages.first().map(|message| message.message_id.to_string());
                 params.extend(id.map(|id| ("clientUserMessageId".to_owned(), json!(id))));
                 self.call("turn/start", Value::Object(params), Call::StartTurn { turn_id }, out);
@@ -126,7 +134,7 @@ impl CodexProtocol {
         self.interrupt_helpers(out);
     }
 
-    fn interrupt_helpers(&mut self, out: &mut Output) {
+    pub(super) fn interrupt_helpers(&mut self, out: &mut Output) {
         for (thread_id, turn_id) in self.subagents.running() {
             let params = json!({ "threadId": thread_id, "turnId": turn_id });
             self.call("turn/interrupt", params, Call::Ignore, out);
@@ -275,6 +283,7 @@ pub(super) fn warning(number: usize, message: &str) -> EvidenceChanged {
         title: message.to_owned(),
         status: "warning".to_owned(),
         detail: None,
+        ..EvidenceChanged::default()
     }
 }
 

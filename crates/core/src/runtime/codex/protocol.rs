@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Map, Value};
 
 use super::asks::Asks;
+use super::gate::Gate;
 use super::ignored::is_ignored;
+use super::rollout::Rollout;
 use super::settings::Settings;
 use super::terminals::{Key, ListPurpose};
 use super::threads::{HoldOutcome, Subagents};
@@ -13,7 +15,8 @@ use super::turn::Turn;
 use super::wire::{Page, TargetIds, Terminal, ThreadResponse, TurnError, TurnNotification, TurnResponse};
 use super::work::ThreadWork;
 use crate::client_tools::ClientTools;
-use crate::event::{ModelChoice, Origin};
+use crate::event::{Failure, ModelChoice, Origin};
+use crate::host_tools::HostTool;
 use crate::id::{MessageId, TurnId};
 use crate::runtime::jsonrpc::{self, Flavor, Incoming, Peer, Received};
 use crate::runtime::{Beginning, Line, Opening, Order, Output, Protocol, Report, unparsed};
@@ -65,11 +68,17 @@ pub(super) enum Call {
         thread_id: String,
         key: Key,
     },
-    /// A picture that a tool has named.
-    Picture {
-        thread_id: String,
-        item_id: String,
+    /// Where the file of a thread ends.
+    RolloutEnd {
+        path: String,
     },
+    /// What is new in it at the end of a turn.
+    Rollout {
+        thread_id: String,
+        turn_id: String,
+    },
+    /// Which hooks the thread has.
+    Hooks,
     /// The answer is ignored.
     Ignore,
 }
@@ -82,7 +91,8 @@ pub struct CodexProtocol {
     pub(super) settings: Settings,
     pub(super) client_tools: ClientTools,
     pub(super) beginning: Beginning,
-    pub(super) serves_ask_user: bool,
+    /// The tools that the session carries out.
+    pub(super) own_tools: Vec<HostTool>,
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
     pub(super) models: Option<Vec<ModelChoice>>,
@@ -101,13 +111,20 @@ pub struct CodexProtocol {
     pub(super) ended: VecDeque<String>,
     /// The end of a turn that came while ours had no name yet. If that is its name, it was the end of ours.
     pub(super) unnamed_end: Option<TurnNotification>,
-    /// Ends of turns, by thread, that wait to hear which of their open commands go on.
+    /// Ends of turns, by thread, that wait to hear which of their open commands go on, or which calls they made without an item.
     pub(super) ending: BTreeMap<String, TurnNotification>,
+    /// Where calls without an item are found, if Codex does not tell of them itself.
+    pub(super) rollout: Option<Rollout>,
     /// How many turns a rollback is to take back.
     pub(super) turns_to_roll_back: usize,
     pub(super) main: ThreadWork,
     pub(super) subagents: Subagents,
     pub(super) asks: Asks,
+    pub(super) gate: Gate,
+    /// A call of the running turn went round the gate.
+    pub(super) gate_failure: Option<Failure>,
+    /// What the agent has to hear of a mode that has changed.
+    pub(super) mode_note: Option<String>,
     pub(super) failed: Option<TurnError>,
     /// What the model said in this turn instead of an answer.
     pub(super) refused: Option<String>,
@@ -122,7 +139,7 @@ impl Default for CodexProtocol {
             settings: Settings::default(),
             client_tools: ClientTools::default(),
             beginning: Beginning::Fresh,
-            serves_ask_user: true,
+            own_tools: Vec::new(),
             title: None,
             version: None,
             models: None,
@@ -139,10 +156,14 @@ impl Default for CodexProtocol {
             ended: VecDeque::new(),
             unnamed_end: None,
             ending: BTreeMap::new(),
+            rollout: None,
             turns_to_roll_back: 0,
             main: ThreadWork::default(),
             subagents: Subagents::default(),
             asks: Asks::default(),
+            gate: Gate::None,
+            gate_failure: None,
+            mode_note: None,
             failed: None,
             refused: None,
             warned: Vec::new(),
@@ -157,7 +178,7 @@ impl Protocol for CodexProtocol {
             self.client_tools.configure(params);
         }
         self.beginning = opening.beginning.clone();
-        self.serves_ask_user = opening.params.get("ask_user").and_then(Value::as_bool) != Some(false);
+        self.own_tools.clone_from(&opening.host_tools);
         let title = opening.params.get("title").and_then(Value::as_str).map(str::to_owned);
         self.title = title.filter(|_| opening.beginning == Beginning::Fresh);
         self.send_initialize(out);
@@ -207,6 +228,12 @@ impl CodexProtocol {
     #[must_use]
     pub fn with_profile(profile: Map<String, Value>) -> Self {
         Self { profile, ..Self::default() }
+    }
+
+    /// Lets every call be proposed by a hook with this command line.
+    #[must_use]
+    pub fn with_gate(self, command: String) -> Self {
+        Self { gate: Gate::Unconfirmed(command), ..self }
     }
 
     pub(super) fn call(&mut self, method: &str, params: Value, call: Call, out: &mut Output) {
@@ -272,7 +299,9 @@ impl CodexProtocol {
                 self.terminals_listed(thread_id, why, unverified, found, result, out);
             }
             Call::EndOne { thread_id, key } => self.end_command_answered(&thread_id, &key, result, out),
-            Call::Picture { thread_id, item_id } => self.picture_read(&thread_id, &item_id, result.ok(), out),
+            Call::RolloutEnd { path } => self.rollout_found(path, result.ok()),
+            Call::Rollout { thread_id, turn_id } => self.rollout_read(&thread_id, &turn_id, result.ok(), out),
+            Call::Hooks => self.hooks_listed(result, out),
             Call::Ignore => {}
         }
     }
@@ -404,7 +433,7 @@ impl CodexProtocol {
         }
         if self.turn.is_none() {
             self.turn = Some(Turn::default());
-            out.report(Report::TurnStarted { origin: Origin::Agent });
+            out.report(Report::TurnStarted { origin: Origin::Agent, name: None });
         }
         self.name_turn(name, out);
     }

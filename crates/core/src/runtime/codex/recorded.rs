@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use serde_json::{Value, json};
 
 use super::history::part;
-use super::{CAPABILITIES, CodexProtocol, EXEC_CAPABILITIES, ExecProtocol};
+use super::{CAPABILITIES, CodexProtocol, EXEC_CAPABILITIES, ExecProtocol, rollout};
 use crate::command::{AfterAnswer, Answer, Message, Update};
 use crate::event::{AfterStop, Origin, Part, PermissionReply};
 use crate::id::MessageId;
@@ -68,7 +68,7 @@ impl Recorded for RecordedCodex {
         let (Some(id), Some(method)) = (line.get("id"), text(line, "/method")) else { return };
         let refusal = json!({ "id": id, "error": { "code": 0, "message": "not recorded" } });
         match method {
-            "model/list" | "config/read" | "fs/readFile" => self.made_up.push(refusal),
+            "model/list" | "config/read" | rollout::METHOD => self.made_up.push(refusal),
             "thread/backgroundTerminals/list" => {
                 let running: Vec<Value> = self.outlived.iter().map(|item| json!({ "itemId": item })).collect();
                 self.made_up.push(json!({ "id": id, "result": { "data": running } }));
@@ -180,7 +180,12 @@ impl RecordedCodex {
         self.messages += 1;
         let id = id.unwrap_or_else(|| format!("message-{}", self.messages));
         self.sent.push_back((id.clone(), content.clone()));
-        vec![HostAction::Send(Message { id: Some(MessageId::trusted(id)), content, origin: Origin::User })]
+        vec![HostAction::Send(Message {
+            id: Some(MessageId::trusted(id)),
+            content,
+            origin: Origin::User,
+            source: None,
+        })]
     }
 
     fn response(&self, id: &Value, line: &Value) -> Option<HostAction> {
@@ -345,7 +350,7 @@ impl Recorded for RecordedExec {
         self.messages += 1;
         let id = Some(MessageId::trusted(format!("message-{}", self.messages)));
         let text = line.as_str().unwrap_or_default().to_owned();
-        vec![HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })]
+        vec![HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User, source: None })]
     }
 
     fn agent(&mut self, line: &Value) -> Vec<Value> {

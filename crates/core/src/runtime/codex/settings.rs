@@ -163,9 +163,18 @@ impl Settings {
         config
     }
 
-    /// Whether the answer is to be in a shape of its own.
-    pub(super) fn has_output_schema(&self) -> bool {
-        self.output_schema.is_some()
+    /// What takes the place of Codex's own instructions.
+    pub(super) fn base_instructions(&self) -> Option<&str> {
+        self.fixed.get("baseInstructions").and_then(Value::as_str)
+    }
+
+    pub(super) fn output_schema(&self) -> Option<&Value> {
+        self.output_schema.as_ref()
+    }
+
+    /// An answer as a value, if it is to have a shape of its own.
+    pub(super) fn structured(&self, answer: &str) -> Option<Value> {
+        self.output_schema.as_ref().and_then(|_| serde_json::from_str(answer).ok())
     }
 
     pub(super) fn set_model(&mut self, model: &str) {
@@ -267,14 +276,14 @@ impl Settings {
         params
     }
 
-    /// What Codex does without asking is off or asks: in every mode what is typed into a terminal, because the mode may change while one is open;
-    /// where rules decide, searches that the model's provider makes, pictures, and tools of MCP servers that call themselves harmless.
+    /// What Codex does without proposing it to the gate is off: in every mode what is typed into a terminal, because the mode may change while one is
+    /// open; where rules decide, searches that the model's provider makes. Tools of MCP servers that call themselves harmless ask there too: two gates
+    /// are better than one.
     fn thread_config(&self) -> Map<String, Value> {
         let mut config = self.fixed.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
         put(&mut config, &["features", "unified_exec_tty"], false.into());
         if self.is_ruled() {
             put(&mut config, &["web_search"], "disabled".into());
-            put(&mut config, &["features", "view_image"], false.into());
             for server in self.own.mcp_servers.iter().cloned().chain(names_in(config.get("mcp_servers"))) {
                 put(&mut config, &["mcp_servers", &server, "default_tools_approval_mode"], "prompt".into());
             }

@@ -36,6 +36,7 @@ fn nothing_in_the_recordings_is_unknown() {
     }
 }
 
+mod gate;
 mod late;
 mod orders;
 mod settings;
@@ -85,55 +86,59 @@ mod fuzz {
         let message = Prompt {
             message_id: MessageId::trusted(format!("m{turn}")),
             content: vec![Part::Text { text: "go".into() }],
+            origin: crate::event::Origin::User,
         };
         let turn_id = TurnId::trusted(format!("turn{turn}"));
         vec![
             Order::Prompt { turn_id: turn_id.clone(), messages: vec![message.clone()] },
             Order::Steer { turn_id: turn_id.clone(), message },
-            Order::Interrupt,
+            Order::Interrupt { turn_id: Some(turn_id.clone()) },
             Order::Compact { turn_id },
         ]
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(96))]
+           #![proptest_config(ProptestConfig::with_cases(96))]
 
-        /// Nothing that an agent says makes a protocol or the router panic, and what they write is always whole lines of JSON.
-        #[test]
-        fn madness_is_survived(lines in prop::collection::vec(mad(), 0..60), when in prop::collection::vec(0usize..60, 0..6)) {
-            let opening = Opening {
-                session_id: SessionId::trusted("s"),
-                cwd: None,
-                model: None,
-                mode: None,
-                system_prompt: None,
-                anchor: None,
-            beginning: Beginning::Fresh,
-                params: serde_json::Value::Null,
-            };
-            let mut router = Router::default();
-            let client = router.connect();
-            let (mut codex, mut exec) = (CodexProtocol::default(), ExecProtocol::default());
-            let mut out = Output::default();
-            codex.open(&opening, &mut out);
-            exec.open(&opening, &mut out);
-            let mut routed = Routed::default();
-            for (at, line) in lines.iter().enumerate() {
-                codex.line(Line::Text(line), &mut out);
-                exec.line(Line::Text(line), &mut out);
-                router.from_server(Line::Text(line), &mut routed);
-                router.from_client(client, line, &mut routed);
-                if when.contains(&at) {
-                    for order in orders(at) {
-                        codex.order(&order, &mut out);
-                        exec.order(&order, &mut out);
-                    }
-                }
-            }
-            codex.line(Line::TooLong { size: 9, sha256: "", head: b"{" }, &mut out);
-            for line in out.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                prop_assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
-            }
-        }
-    }
+           /// Nothing that an agent says makes a protocol or the router panic, and what they write is always whole lines of JSON.
+           #[test]
+           fn madness_is_survived(lines in prop::collection::vec(mad(), 0..60), when in prop::collection::vec(0usize..60, 0..6)) {
+               let opening = Opening {
+                   session_id: SessionId::trusted("s"),
+                   cwd: None,
+                   model: None,
+                   mode: None,
+                   system_prompt: None,
+                   anchor: None,
+               beginning: Beginning::Fresh,
+                   params: serde_json::Value::Null,
+    state: serde_json::Value::Null,
+    epoch: 1,
+    host_tools: Vec::new(),
+               };
+               let mut router = Router::default();
+               let client = router.connect();
+               let (mut codex, mut exec) = (CodexProtocol::default(), ExecProtocol::default());
+               let mut out = Output::default();
+               codex.open(&opening, &mut out);
+               exec.open(&opening, &mut out);
+               let mut routed = Routed::default();
+               for (at, line) in lines.iter().enumerate() {
+                   codex.line(Line::Text(line), &mut out);
+                   exec.line(Line::Text(line), &mut out);
+                   router.from_server(Line::Text(line), &mut routed);
+                   router.from_client(client, line, &mut routed);
+                   if when.contains(&at) {
+                       for order in orders(at) {
+                           codex.order(&order, &mut out);
+                           exec.order(&order, &mut out);
+                       }
+                   }
+               }
+               codex.line(Line::TooLong { size: 9, sha256: "", head: b"{" }, &mut out);
+               for line in out.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                   prop_assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
+               }
+           }
+       }
 }

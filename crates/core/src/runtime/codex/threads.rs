@@ -137,6 +137,11 @@ impl Subagents {
         self.children.values_mut().filter_map(|child| child.work.usage_meter.take_used()).reduce(plus)
     }
 
+    /// The same, without taking it.
+    pub(super) fn used(&self) -> Option<Tokens> {
+        self.children.values().filter_map(|child| child.work.usage_meter.used()).reduce(plus)
+    }
+
     /// Threads that have a turn, with its name.
     pub(super) fn running(&self) -> Vec<(String, String)> {
         let turn = |(id, child): (&String, &Subagent)| Some((id.clone(), child.work.turn.clone()?));

@@ -79,9 +79,24 @@ impl UsageMeter {
         Some(used)
     }
 
+    /// The same, without taking it.
+    pub(super) fn used(&self) -> Option<Tokens> {
+        self.in_turn.then(|| minus(self.total, self.before.unwrap_or_default()))
+    }
+
     /// What the turn used, once, with what its sub-agents used: Codex counts each thread for itself.
     pub(super) fn turn_usage(&mut self, subagents: Option<Tokens>) -> Option<Usage> {
-        let used = match (self.take_used(), subagents) {
+        let own = self.take_used();
+        self.usage(own, subagents)
+    }
+
+    /// What the turn has used so far.
+    pub(super) fn usage_so_far(&self, subagents: Option<Tokens>) -> Option<Usage> {
+        self.usage(self.used(), subagents)
+    }
+
+    fn usage(&self, own: Option<Tokens>, subagents: Option<Tokens>) -> Option<Usage> {
+        let used = match (own, subagents) {
             (Some(own), Some(theirs)) => plus(own, theirs),
             (own, theirs) => own.or(theirs)?,
         };
@@ -93,6 +108,7 @@ impl UsageMeter {
             cost_usd: None,
             context_used: self.context,
             context_window: self.window,
+            ..Usage::default()
         })
     }
 }

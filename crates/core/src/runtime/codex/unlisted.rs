@@ -1,6 +1,7 @@
 //! Events without an item: a patch that does not fit, a script that fails, a tool that does not exist, an answer that is refused. Codex does not
 //! report these to its clients. A thread that was started with `experimentalRawEvents` also passes on the raw messages of the model, and they are
-//! found there. A resumed thread has no such option, so they are lost there.
+//! found there. A resumed thread has no such option, nor has `codex exec`; what these keep in a file is read instead (see `rollout`). An answer that is
+//! refused does not stand there.
 
 use serde_json::{Value, json};
 
@@ -20,6 +21,8 @@ pub(super) struct Unlisted {
 /// What Codex says of a script that did not come to its end.
 const SCRIPT_FAILED: &str = "Script failed";
 const NO_SUCH_TOOL: &str = "unsupported call";
+/// Of a patch that does not fit.
+const PATCH_FAILED: &str = "apply_patch verification failed";
 
 impl CodexProtocol {
     pub(super) fn raw_item(&mut self, notice: &RawItemNotification, out: &mut Output) {
@@ -35,29 +38,45 @@ impl CodexProtocol {
         let Some(work) = self.work(&notice.thread_id).filter(|work| work.turn.as_ref() == Some(&notice.turn_id)) else {
             return;
         };
+        work.raw_call(&notice.item, Items::NamedByCall, out);
+    }
+}
+
+/// How the items of a thread are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Items {
+    /// As the model calls them, so it is known which of its calls have one.
+    NamedByCall,
+    /// They are counted. Only what Codex says of a call tells whether it has one.
+    Counted,
+}
+
+impl ThreadWork {
+    /// A call of the model, or what came of one.
+    pub(super) fn raw_call(&mut self, item: &Value, items: Items, out: &mut Output) {
+        let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "custom_tool_call" | "function_call" => {
-                let input = notice.item.get("input").or(notice.item.get("arguments")).cloned().unwrap_or_default();
+                let input = item.get("input").or(item.get("arguments")).cloned().unwrap_or_default();
                 let call = Unlisted { tool: text("name").to_owned(), input };
-                work.unlisted.insert(text("call_id").to_owned(), call);
+                self.unlisted.insert(text("call_id").to_owned(), call);
             }
             "custom_tool_call_output" | "function_call_output" => {
-                let output = content_of(notice.item.get("output").unwrap_or(&Value::Null));
-                work.unlisted_call_answered(text("call_id"), output, out);
+                let output = content_of(item.get("output").unwrap_or(&Value::Null));
+                self.unlisted_call_answered(text("call_id"), output, items, out);
             }
             _ => {}
         }
     }
-}
 
-impl ThreadWork {
-    fn unlisted_call_answered(&mut self, call_id: &str, output: String, out: &mut Output) {
+    fn unlisted_call_answered(&mut self, call_id: &str, output: String, items: Items, out: &mut Output) {
         let Some(Unlisted { tool, input }) = self.unlisted.remove(call_id).filter(|_| !self.has_item(call_id)) else {
             return;
         };
+        let is_known = items == Items::NamedByCall;
         let (name, input) = match tool.as_str() {
-            "apply_patch" => ("Edit", json!({ "patch": input })),
-            "exec_command" | "shell_command" | "shell" => ("Bash", arguments(&input)),
+            "apply_patch" if is_known || output.starts_with(PATCH_FAILED) => ("Edit", json!({ "patch": input })),
+            "exec_command" | "shell_command" | "shell" if is_known => ("Bash", arguments(&input)),
             "exec" if output.starts_with(SCRIPT_FAILED) => ("Script", json!({ "script": input })),
             name if output.starts_with(NO_SUCH_TOOL) => (name, arguments(&input)),
             // The others have an event of their own, or change nothing.
@@ -65,6 +84,8 @@ impl ThreadWork {
         };
         self.call_started(call_id, name, input, ToolKind::Other, out);
         self.call_completed(call_id, output, true, false, out);
+        // An item of this name that still comes is about the same call.
+        self.item_ended(call_id);
     }
 }
 

@@ -17,12 +17,13 @@ macro_rules! shapes {
 shapes! {
     Initialized { user_agent: String }
     ConfigRead { config: Map<String, Value> }
-    FileRead { data_base64: String }
     /// Of every notification: whom it is about.
     TargetIds { thread_id: Option<String>, turn_id: Option<String> }
     ThreadOpened { thread: Thread, model: Option<String>, cwd: Option<String>, sandbox: Value }
     Thread {
         id: String,
+        /// The file in which it is kept.
+        path: Option<String>,
         parent_thread_id: Option<String>,
         forked_from_id: Option<String>,
         agent_nickname: Option<String>,
@@ -45,6 +46,8 @@ shapes! {
     ItemNotification { thread_id: String, turn_id: String, item: Value }
     /// Something as the model said or read it.
     RawItemNotification { thread_id: String, turn_id: String, item: Value }
+    /// What whoever carries the lines has found in the file of a thread.
+    RolloutRead { end: u64, items: Vec<Value> }
     /// A piece of text of an item.
     Piece { thread_id: String, item_id: String, delta: String, summary_index: u64, content_index: u64 }
     Interaction { thread_id: String, item_id: String, stdin: String }
@@ -69,6 +72,14 @@ shapes! {
     Review { status: String, risk_level: Option<String>, rationale: Option<String> }
     ReviewAction { #[serde(rename = "type")] kind: String, command: Option<String> }
     Resolved { thread_id: String, request_id: Value }
+    Hooks { data: Vec<HookList> }
+    HookList { hooks: Vec<ListedHook> }
+    ListedHook { command: Option<String>, event_name: String, enabled: bool, trust_status: String }
+    HookNotification { thread_id: String, run: HookRun }
+    HookRun { event_name: String, source: String, status: String, entries: Vec<HookEntry> }
+    HookEntry { text: String }
+    /// Of this host's own making: the hook of a call does not wait any more.
+    ProposalGone { proposal: Value }
     Models { data: Vec<Model> }
     Model { id: String, display_name: Option<String>, description: Option<String>, hidden: bool }
 
@@ -298,6 +309,9 @@ pub(super) struct Command {
     pub(super) line: String,
     #[serde(default)]
     pub(super) cwd: Option<String>,
+    /// Who runs it: the agent, or somebody at a shell of Codex's own.
+    #[serde(default)]
+    pub(super) source: String,
     #[serde(default)]
     pub(super) status: String,
     #[serde(default, alias = "aggregated_output")]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::pictures::picture;
+use super::gate::Passage;
 use super::terminals::{Background, Key};
 use super::turn::UsageMeter;
 use super::unlisted::Unlisted;
@@ -34,6 +34,8 @@ pub(super) struct ThreadWork {
     finished: BTreeSet<String>,
     /// Calls of this turn that may have no item.
     pub(super) unlisted: BTreeMap<String, Unlisted>,
+    /// Calls of this turn that were proposed before they ran.
+    pub(super) passages: BTreeMap<String, Passage>,
     /// Names that were given in this turn; of a sub-agent, ever.
     used: BTreeSet<String>,
     /// Which part of which raw thoughts came last.
@@ -73,21 +75,9 @@ pub(super) struct Tool {
 
 #[derive(Debug)]
 pub(super) enum ToolKind {
-    Command {
-        script: String,
-    },
-    Change {
-        changes: Vec<Change>,
-    },
-    Mcp {
-        server: String,
-        tool: String,
-        arguments: Value,
-    },
-    /// A picture in a file that is being read.
-    Picture {
-        path: String,
-    },
+    Command { script: String },
+    Change { changes: Vec<Change> },
+    Mcp { server: String, tool: String, arguments: Value },
     Other,
 }
 
@@ -141,10 +131,6 @@ impl ThreadWork {
                     let label = script.clone();
                     self.leave_running(key, tool, label, out);
                 }
-                ToolKind::Picture { path } => {
-                    self.settle(key);
-                    self.say(ToolResult { tool_use_id: tool.id, ..picture(&path, None) }, out);
-                }
                 ToolKind::Command { .. } | ToolKind::Change { .. } | ToolKind::Mcp { .. } | ToolKind::Other => {
                     self.settle(key);
                 }
@@ -159,6 +145,7 @@ impl ThreadWork {
         self.tools.clear();
         self.finished.clear();
         self.unlisted.clear();
+        self.passages.clear();
         self.diff.clear();
         (self.turn, self.waiting, self.answer, self.compacting) = (None, None, None, None);
         (self.plan, self.review) = (None, None);
@@ -221,7 +208,8 @@ impl ThreadWork {
 
     /// Remembers a tool call under a name of its own.
     pub(super) fn open_tool(&mut self, item_id: &str, kind: ToolKind) -> ToolUseId {
-        let id = ToolUseId::trusted(self.fresh_name(item_id));
+        let reserved = self.reserved_name(item_id);
+        let id = reserved.unwrap_or_else(|| ToolUseId::trusted(self.fresh_name(item_id)));
         self.tools.insert(item_id.to_owned(), Tool { id: id.clone(), kind, held: false, may_never_run: false });
         id
     }

@@ -98,6 +98,11 @@ impl<C> Peer<C> {
         self.unanswered.remove(id)
     }
 
+    /// Whether a call has no answer yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Stops waiting. An answer that still comes is nothing.
     pub fn cancel(&mut self, id: i64) -> Option<C> {
         self.waiting.remove(&id).map(|waiting| waiting.call)

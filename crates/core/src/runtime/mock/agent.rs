@@ -164,7 +164,10 @@ impl MockAgent {
             Some(Step::Sleep { ms }) => NextAction::Sleep { ms },
             Some(Step::Pause) => NextAction::Sleep { ms: self.pace_ms },
             Some(Step::Ask { say, then } | Step::AlsoAsk { say, then }) => {
-                if let AgentMessage::Ask { key, .. } | AgentMessage::Propose { key, .. } = &say {
+                if let AgentMessage::Ask { key, .. }
+                | AgentMessage::Propose { key, .. }
+                | AgentMessage::HostCall { key, .. } = &say
+                {
                     self.asking.push((key.clone(), then));
                 }
                 write(&say)
@@ -219,7 +222,9 @@ impl MockAgent {
                     }));
                 }
             }
-            HostCommand::Answer { key, answer } | HostCommand::Verdict { key, verdict: answer } => {
+            HostCommand::Answer { key, answer }
+            | HostCommand::Verdict { key, verdict: answer }
+            | HostCommand::HostResult { key, result: answer } => {
                 if let Some(at) = self.asking.iter().position(|(asked, _)| *asked == key) {
                     let (_, then) = self.asking.swap_remove(at);
                     then(&answer).into_iter().rev().for_each(|step| self.steps.push_front(step));
@@ -237,7 +242,7 @@ impl MockAgent {
             HostCommand::State { state } => self.host_state.state = Some(state),
             HostCommand::Callback { component, action, payload } => {
                 // It is shown at once, before what is still to be said.
-                self.steps.push_front(scripts::pressed(component, &action, &payload));
+                self.steps.push_front(scripts::pressed(&component, &action, &payload));
             }
             HostCommand::StopBackground { id } => {
                 self.later.clear();

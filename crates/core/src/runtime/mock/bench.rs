@@ -10,7 +10,7 @@ use crate::id::{IdSource, SessionId};
 use crate::laws::{self, Ending};
 use crate::runtime::{Line, Output, Protocol};
 use crate::session::{self, Effect, Input, Limits, Machine, Setup, State};
-use crate::summary::{AskKind, PendingAsk};
+use crate::summary::{AskKind, AskRequest, PendingAsk};
 use crate::time::Timestamp;
 
 pub(crate) struct Bench {
@@ -36,6 +36,8 @@ impl Bench {
             capabilities: CAPABILITIES,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
+            components: std::sync::Arc::default(),
+            budgets: std::sync::Arc::default(),
         };
         let mut bench = Self {
             machine: Machine::new(setup, State::default()),
@@ -52,7 +54,8 @@ impl Bench {
     }
 
     pub(crate) fn say(&mut self, text: &str) {
-        let message = Message { id: None, content: vec![Part::Text { text: text.into() }], origin: Origin::User };
+        let message =
+            Message { id: None, content: vec![Part::Text { text: text.into() }], origin: Origin::User, source: None };
         self.command(Command::Send { message, when: When::Queue });
     }
 
@@ -73,7 +76,12 @@ impl Bench {
             match effect {
                 Effect::Start(opening) => self.protocol.open(&opening, &mut to_agent),
                 Effect::Order(order) => self.protocol.order(&order, &mut to_agent),
-                Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill | Effect::Reply { .. } => {}
+                Effect::Attach
+                | Effect::Disconnect
+                | Effect::StoreRule { .. }
+                | Effect::Terminate
+                | Effect::Kill
+                | Effect::Reply { .. } => {}
             }
             to_agent.bytes.split(|byte| *byte == b'\n').for_each(|line| self.agent.receive(line));
         }
@@ -111,7 +119,7 @@ impl Bench {
             AskKind::Question => {
                 Answer::Question { answers: Some(ask.questions().iter().map(preferred_answers).collect()) }
             }
-            AskKind::Interrupt => Answer::Interrupt { value: json!("2026-12-24") },
+            AskKind::Interrupt => Answer::Interrupt { value: fitting_value(&ask.request) },
         };
         self.command(Command::Answer { ask_id: ask.ask_id, answer });
     }
@@ -143,6 +151,17 @@ impl Bench {
 }
 
 /// What is chosen where it is offered, and the first where it is not: an answer that is refused would leave the ask open for ever.
+/// What the component that waits takes for an answer.
+fn fitting_value(request: &AskRequest) -> Value {
+    match request {
+        AskRequest::Interrupt(request) if request.component_name == "approval" => {
+            json!({ "choice": "approve", "approved": true })
+        }
+        AskRequest::Interrupt(request) if request.component_name == "plan_editor" => json!({ "approved": true }),
+        _ => json!("2026-12-24"),
+    }
+}
+
 fn preferred_answers(question: &Question) -> Vec<String> {
     let labels = || question.options.iter().map(|option| option.label.clone());
     let liked: Vec<String> = labels().filter(|label| ["Silk", "Indigo", "Weld"].contains(&label.as_str())).collect();

@@ -2,12 +2,12 @@
 
 use super::wire::{AgentMessage, AskAnswer, AskPayload, HostCommand};
 use crate::client_tools::ClientTools;
-use crate::command::{Answer, Callback};
+use crate::command::Answer;
 use crate::event::{Event, Origin, Part};
 use crate::id::ToolUseId;
 use crate::runtime::{
-    AskRequest, Beginning, Line, Opening, Order, Output, Prompt, ProposedCall, Protocol, Ready, Report, StreamedText,
-    Verdict, unparsed,
+    AskRequest, Beginning, CallbackOrder, HostCall, Line, Opening, Order, Output, Prompt, ProposedCall, Protocol,
+    Ready, Report, StreamedText, Verdict, unparsed,
 };
 
 /// Speaks with a mock agent.
@@ -42,11 +42,17 @@ impl Protocol for MockProtocol {
             Order::Steer { message, .. } => {
                 HostCommand::Steer { message: message.message_id.clone(), text: text_of(message) }
             }
-            Order::Interrupt => HostCommand::Interrupt {},
-            Order::Answer { key, answer } => HostCommand::Answer { key: key.clone(), answer: given(answer) },
+            Order::Interrupt { .. } => HostCommand::Interrupt {},
+            Order::Answer { key, answer, .. } => HostCommand::Answer { key: key.clone(), answer: given(answer) },
             Order::Verdict { key, verdict } => {
                 HostCommand::Verdict { key: key.clone(), verdict: verdict_answer(verdict) }
             }
+            Order::HostResult { key, output, is_error } => {
+                let result = AskAnswer::Served { output: output.clone(), is_error: *is_error };
+                HostCommand::HostResult { key: key.clone(), result }
+            }
+            // It plays what it is told, whether it is offered or not.
+            Order::HostTools(_) => return,
             Order::SetModel { model } => HostCommand::SetModel { model: model.clone() },
             Order::SetMode { mode } => HostCommand::SetMode { mode: mode.clone() },
             Order::Compact { .. } => HostCommand::Compact {},
@@ -54,15 +60,15 @@ impl Protocol for MockProtocol {
                 let tools = self.client_tools.configure(settings).then(|| self.tool_names());
                 HostCommand::Configure { tools, pace_ms: settings.get("pace_ms").and_then(serde_json::Value::as_u64) }
             }
-            Order::State { state } => HostCommand::State { state: state.clone() },
-            Order::Callback(Callback { component_id, action, payload }) => HostCommand::Callback {
+            Order::State { state, .. } => HostCommand::State { state: state.clone() },
+            Order::Callback(CallbackOrder { component_id, action, payload, .. }) => HostCommand::Callback {
                 component: component_id.clone(),
                 action: action.clone(),
                 payload: payload.clone(),
             },
             Order::StopBackground { id } => HostCommand::StopBackground { id: id.clone() },
             Order::Rollback(order) => HostCommand::Rollback { turns: order.turn_ids.len() },
-            Order::Close => HostCommand::Close {},
+            Order::Close { .. } => HostCommand::Close {},
         };
         write_command(out, &order);
     }
@@ -110,9 +116,14 @@ impl MockProtocol {
                 let call = ProposedCall { tool_use_id: ToolUseId::trusted(key.clone()), tool, input, directory: None };
                 out.report(Report::Propose { key, subagent_id: by, call });
             }
+            AgentMessage::HostCall { key, by, tool, input } => {
+                let tool_use_id = Some(ToolUseId::trusted(key.clone()));
+                let call = HostCall { key, name: tool, input, tool_use_id, subagent_id: by, file: None };
+                out.report(Report::HostCall(Box::new(call)));
+            }
             AgentMessage::Steered { message } => out.report(Report::SteerDelivered { message_id: message }),
             AgentMessage::RolledBack {} => out.report(Report::RolledBack { files_restored: false, branched: false }),
-            AgentMessage::TurnStart {} => out.report(Report::TurnStarted { origin: Origin::Agent }),
+            AgentMessage::TurnStart {} => out.report(Report::TurnStarted { origin: Origin::Agent, name: None }),
             AgentMessage::TurnEnd { outcome, reason, error } => {
                 self.text.clear();
                 out.report(Report::TurnEnded { outcome, reason, failure: error });

@@ -42,7 +42,7 @@ impl Recorded for RecordedMock {
 
     fn host(&mut self, line: &Value) -> Vec<HostAction> {
         let send = |id: Option<MessageId>, text: String| {
-            HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User })
+            HostAction::Send(Message { id, content: vec![Part::Text { text }], origin: Origin::User, source: None })
         };
         let act = match read(line) {
             Some(HostCommand::Prompt { text, .. }) => send(None, text),
@@ -62,6 +62,7 @@ impl Recorded for RecordedMock {
                 | HostCommand::State { .. }
                 | HostCommand::Callback { .. }
                 | HostCommand::Verdict { .. }
+                | HostCommand::HostResult { .. }
                 | HostCommand::Close {}
                 | HostCommand::StopBackground { .. },
             )
@@ -89,8 +90,8 @@ fn given(answer: AskAnswer) -> Answer {
         AskAnswer::Question { answers } => Answer::Question { answers },
         AskAnswer::Interrupt { value } => Answer::Interrupt { value },
         AskAnswer::ToolFailed { output } => Answer::ToolFailed { output },
-        // A verdict is no answer of a person's.
-        AskAnswer::Allowed {} | AskAnswer::Denied { .. } | AskAnswer::MustAsk { .. } => {
+        // A verdict is no answer of a person's, and neither is a result.
+        AskAnswer::Served { .. } | AskAnswer::Allowed {} | AskAnswer::Denied { .. } | AskAnswer::MustAsk { .. } => {
             Answer::Question { answers: None }
         }
     }

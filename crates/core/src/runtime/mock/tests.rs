@@ -90,6 +90,8 @@ fn the_demo_shows_almost_every_type() {
             &"mode_changed",
             &"model_changed",
             &"steer",
+            // It needs a limit.
+            &"budget",
             // It needs rules.
             &"tool_decided",
             &"subagent_updated",
@@ -131,7 +133,8 @@ fn a_steer_is_heard_in_the_running_turn() {
     let mut bench = Bench::new();
     bench.say("hang");
     bench.play();
-    let message = Message { id: None, content: vec![Part::Text { text: "go left".into() }], origin: Origin::User };
+    let message =
+        Message { id: None, content: vec![Part::Text { text: "go left".into() }], origin: Origin::User, source: None };
     bench.command(Command::Send { message, when: When::Steer });
     bench.play();
     assert_eq!(bench.text(), "Waiting.Understood: go left");

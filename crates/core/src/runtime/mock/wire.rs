@@ -40,6 +40,11 @@ pub(super) enum HostCommand {
         key: String,
         verdict: AskAnswer,
     },
+    /// What came of a call of a tool that the host serves.
+    HostResult {
+        key: String,
+        result: AskAnswer,
+    },
     SetModel {
         model: String,
     },
@@ -89,6 +94,10 @@ pub(super) enum AskAnswer {
     ToolFailed {
         output: Value,
     },
+    Served {
+        output: String,
+        is_error: bool,
+    },
     Allowed {},
     Denied {
         reason: String,
@@ -100,6 +109,7 @@ pub(super) enum AskAnswer {
 }
 
 /// What the agent says.
+#[expect(clippy::large_enum_variant, reason = "each is a line, written or read, and gone")]
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
@@ -132,6 +142,13 @@ pub(super) enum AgentMessage {
     },
     /// A call that it makes only after a verdict.
     Propose {
+        key: String,
+        by: Option<SubagentId>,
+        tool: String,
+        input: Value,
+    },
+    /// A call of a tool that the host serves.
+    HostCall {
         key: String,
         by: Option<SubagentId>,
         tool: String,

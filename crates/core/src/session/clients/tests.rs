@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::command::{self, Answer, Callback, ClientCommand, Command, Message, Refusal, Reply, Update, When};
+use crate::component::Rules;
 use crate::event::{
     ComponentRemove, ComponentUpdate, Envelope, Event, Interrupt, Origin, Outcome, Part, StateSnapshot, ToolResult,
     ToolStart,
@@ -13,84 +14,102 @@ use crate::shared;
 use crate::time::Timestamp;
 
 /// A session whose log is in memory, and the last thing it did.
-struct Bench {
-    machine: Machine,
-    log: Vec<Envelope>,
-    orders: Vec<Order>,
+pub(in crate::session) struct Bench {
+    pub(in crate::session) machine: Machine,
+    pub(in crate::session) log: Vec<Envelope>,
+    pub(in crate::session) orders: Vec<Order>,
+    pub(in crate::session) now: Timestamp,
     replies: u64,
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-const ABLE: Capabilities = Capabilities { components: true, state: true, client_tools: true, ..NOTHING };
-const NOTHING: Capabilities = crate::runtime::codex::EXEC_CAPABILITIES;
+pub(in crate::session) const ABLE: Capabilities =
+    Capabilities { components: true, state: true, client_tools: true, ..NOTHING };
+pub(in crate::session) const NOTHING: Capabilities = crate::runtime::codex::EXEC_CAPABILITIES;
 
 impl Bench {
     fn new(capabilities: Capabilities) -> Self {
+        Self::with(capabilities, json!({}), Rules::default())
+    }
+
+    pub(in crate::session) fn with(capabilities: Capabilities, params: Value, components: Rules) -> Self {
         let setup = Setup {
             session_id: SessionId::trusted("s"),
             runtime: "fake".into(),
-            params: json!({}),
+            params,
             capabilities,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
+            components: std::sync::Arc::new(components),
+            budgets: std::sync::Arc::default(),
         };
         let machine = Machine::new(setup, State::default());
-        let mut bench = Self { machine, log: Vec::new(), orders: Vec::new(), replies: 0 };
+        Self::of(machine)
+    }
+
+    pub(in crate::session) fn of(machine: Machine) -> Self {
+        let mut bench = Self { machine, log: Vec::new(), orders: Vec::new(), now: NOW, replies: 0 };
         let mut out = Output::default();
         bench.machine.create(NOW, &mut out);
         bench.take(out);
         bench
     }
 
-    fn take(&mut self, out: Output) -> Option<command::Outcome> {
+    pub(in crate::session) fn take(&mut self, out: Output) -> Option<command::Outcome> {
         self.log.extend(out.facts);
         let mut outcome = None;
         for effect in out.effects {
             match effect {
                 Effect::Order(order) => self.orders.push(order),
                 Effect::Reply { outcome: said, .. } => outcome = Some(said),
-                Effect::Start(_) | Effect::StoreRule { .. } | Effect::Terminate | Effect::Kill => {}
+                _ => {}
             }
         }
         assert_eq!(laws::check(&self.log, Ending::Live), []);
         outcome
     }
 
-    fn input(&mut self, input: Input) -> Option<command::Outcome> {
+    pub(in crate::session) fn input(&mut self, input: Input) -> Option<command::Outcome> {
         let mut out = Output::default();
-        self.machine.handle(input, NOW, &mut out);
+        self.machine.handle(input, self.now, &mut out);
         self.take(out)
     }
 
-    fn command(&mut self, command: Command) -> command::Outcome {
+    pub(in crate::session) fn command(&mut self, command: Command) -> command::Outcome {
         self.replies += 1;
         let command = ClientCommand { by: "tester".into(), command };
         self.input(Input::Command { command, reply_to: self.replies }).expect("a reply at once")
     }
 
-    fn says(&mut self, event: impl Into<Event>) {
+    pub(in crate::session) fn says(&mut self, event: impl Into<Event>) {
         self.input(Input::Report(Report::Fact { subagent_id: None, event: event.into() }));
     }
 
     /// The agent has started.
-    fn ready(&mut self) {
+    pub(in crate::session) fn ready(&mut self) {
         self.input(Input::Report(Report::Ready(Box::<Ready>::default())));
     }
 
-    fn patch(&mut self, patch: Value) -> command::Outcome {
+    pub(in crate::session) fn patch(&mut self, patch: Value) -> command::Outcome {
         self.command(Command::PatchState { patch })
     }
 
     fn press(&mut self, component_id: &str) -> command::Outcome {
         let (component_id, payload) = (component_id.to_owned(), json!(1));
-        self.command(Command::CallBack(Callback { component_id, action: "throw".into(), payload }))
+        self.command(Command::CallBack(Callback { component_id, action: "throw".into(), payload, callback_id: None }))
+    }
+
+    /// The agent is in a turn.
+    pub(in crate::session) fn turn(&mut self) {
+        let message =
+            Message { id: None, content: vec![Part::Text { text: "go".into() }], origin: Origin::User, source: None };
+        self.command(Command::Send { message, when: When::Queue }).unwrap();
+        self.ready();
     }
 
     /// The agent is in a turn and calls a tool that a client runs.
     fn calls(&mut self, call: &str) {
-        let message = Message { id: None, content: vec![Part::Text { text: "go".into() }], origin: Origin::User };
-        self.command(Command::Send { message, when: When::Queue }).unwrap();
-        self.ready();
+        self.turn();
         let tool_use_id = ToolUseId::trusted(call);
         let start = ToolStart { tool_use_id: tool_use_id.clone(), client_tool: Some(true), ..ToolStart::default() };
         self.says(start);
@@ -103,11 +122,11 @@ impl Bench {
         self.command(Command::ToolResult { tool_use_id: ToolUseId::trusted(call), answer })
     }
 
-    fn count(&self, kind: &str) -> usize {
+    pub(in crate::session) fn count(&self, kind: &str) -> usize {
         self.log.iter().filter(|envelope| envelope.event.kind() == kind).count()
     }
 
-    fn last(&self) -> (&str, Value) {
+    pub(in crate::session) fn last(&self) -> (&str, Value) {
         let envelope = self.log.last().expect("a log");
         (envelope.event.kind(), envelope.event.data())
     }
@@ -134,12 +153,15 @@ fn a_patch_is_one_fact_and_a_refused_one_is_none() {
 fn an_agent_that_can_hears_the_state_when_it_comes_and_when_it_changes() {
     let mut bench = Bench::new(ABLE);
     bench.patch(json!([{ "op": "add", "path": "/rows", "value": 1 }])).unwrap();
-    bench.says(ComponentUpdate::default());
-    bench.press("").unwrap();
+    bench.says(ComponentUpdate { component_id: "note".into(), name: "Note".into(), ..ComponentUpdate::default() });
+    bench.press("note").unwrap();
     bench.ready();
     bench.patch(json!([{ "op": "add", "path": "/rows", "value": 2 }])).unwrap();
-    let told: Vec<Option<&Value>> =
-        bench.orders.iter().map(|order| if let Order::State { state } = order { Some(state) } else { None }).collect();
+    let told: Vec<Option<&Value>> = bench
+        .orders
+        .iter()
+        .map(|order| if let Order::State { state, .. } = order { Some(state) } else { None })
+        .collect();
     assert_eq!(told, [Some(&json!({ "rows": 1 })), None, Some(&json!({ "rows": 2 }))]);
 }
 
@@ -158,24 +180,24 @@ fn what_is_pressed_is_a_fact_and_wakes_the_agent() {
     let unknown = bench.press("shuttle");
     assert_eq!(unknown, Err(Refusal::ComponentNotFound("shuttle".into())));
     let component_id = "shuttle".to_owned();
-    bench.says(ComponentUpdate { component_id: component_id.clone(), ..ComponentUpdate::default() });
+    bench.says(ComponentUpdate { component_id: component_id.clone(), name: "Note".into(), ..Default::default() });
     let seq = bench.machine.head().next();
     assert_eq!(bench.press("shuttle"), Ok(Reply::Noted { seq }));
-    let data = json!({ "component_id": "shuttle", "action": "throw", "payload": 1, "by": "tester" });
+    let data = json!({ "component_id": "shuttle", "action": "throw", "payload": 1, "by": "tester", "name": "Note" });
     assert_eq!(bench.last(), ("component_callback", data));
     assert!(bench.orders.is_empty(), "nobody is there yet");
     bench.ready();
     bench.press("shuttle").unwrap();
     let heard = bench.orders.iter().filter(|order| matches!(order, Order::Callback(_))).count();
     assert_eq!(heard, 2, "each is heard once");
-    bench.says(ComponentRemove { component_id });
+    bench.says(ComponentRemove { component_id, ..ComponentRemove::default() });
     assert!(matches!(bench.press("shuttle"), Err(Refusal::ComponentNotFound(_))));
 }
 
 #[test]
 fn an_agent_without_components_is_told_nothing() {
     let mut bench = Bench::new(NOTHING);
-    bench.says(ComponentUpdate { component_id: "shuttle".into(), ..ComponentUpdate::default() });
+    bench.says(ComponentUpdate { component_id: "shuttle".into(), name: "Note".into(), ..Default::default() });
     assert!(matches!(bench.press("shuttle"), Err(Refusal::Unsupported { .. })));
 }
 

@@ -40,6 +40,8 @@ impl Imported {
             capabilities: crate::runtime::claude::CAPABILITIES,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
+            components: std::sync::Arc::default(),
+            budgets: std::sync::Arc::default(),
         };
         Self { machine: Machine::new(setup, state), log }
     }
@@ -55,7 +57,10 @@ impl Imported {
 
     fn say(&mut self) -> Vec<Effect> {
         let content = vec![Part::Text { text: "go on".to_owned() }];
-        self.command(Command::Send { message: Message { id: None, content, origin: Origin::User }, when: When::Queue })
+        self.command(Command::Send {
+            message: Message { id: None, content, origin: Origin::User, source: None },
+            when: When::Queue,
+        })
     }
 
     fn asked(&self) -> PermissionRequest {
@@ -132,7 +137,7 @@ fn nothing_else_starts_it() {
     let effects = session.command(Command::Resume { provider_session_id: None });
     assert!(matches!(effects.as_slice(), [Effect::Reply { outcome: Err(Refusal::NotAgreed), .. }]), "{effects:?}");
     // Its agent may show components, or not: it is not asked before somebody has agreed.
-    let callback = Callback { component_id: "c".into(), action: "press".into(), payload: json!({}) };
+    let callback = Callback { component_id: "c".into(), action: "press".into(), payload: json!({}), callback_id: None };
     for command in [Command::Rollback { turns: 1, files: Files::Keep }, Command::CallBack(callback)] {
         let effects = session.command(command);
         assert!(matches!(effects.as_slice(), [Effect::Reply { outcome: Err(Refusal::NotAgreed), .. }]), "{effects:?}");

@@ -2,7 +2,8 @@ use serde_json::{Value, json};
 
 use crate::command::{AfterAnswer, Answer, ClientCommand, Command, Message, Refusal, Reply, When};
 use crate::event::{
-    Envelope, Event, Origin, Part, PermissionOption, PermissionReply, PermissionRequest, PolicyEffect, RuleScope,
+    AfterStop, AskExpiry, Envelope, Event, Origin, Part, PermissionOption, PermissionReply, PermissionRequest,
+    PolicyEffect, RuleScope, Unanswered,
 };
 use crate::id::{AskId, IdSource, SessionId, ToolUseId};
 use crate::laws::{self, Ending};
@@ -29,13 +30,15 @@ impl Bench {
             capabilities: crate::runtime::claude::CAPABILITIES,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
+            components: std::sync::Arc::default(),
+            budgets: std::sync::Arc::default(),
         };
         let mut bench = Self { machine: Machine::new(setup, State::default()), log: Vec::new(), effects: Vec::new() };
         let mut out = Output::default();
         bench.machine.create(NOW, &mut out);
         bench.log.extend(out.facts);
         let content = vec![Part::Text { text: "go".into() }];
-        let message = Message { id: None, content, origin: Origin::User };
+        let message = Message { id: None, content, origin: Origin::User, source: None };
         bench.command(Command::Send { message, when: When::Queue });
         bench.input(Input::Report(Report::Ready(Box::<Ready>::default())));
         bench
@@ -98,7 +101,7 @@ impl Bench {
 
     fn answers(&self) -> Vec<(String, PermissionReply)> {
         let of = |effect: &Effect| match effect {
-            Effect::Order(Order::Answer { key, answer: Answer::Permission { reply, .. } }) => {
+            Effect::Order(Order::Answer { key, answer: Answer::Permission { reply, .. }, .. }) => {
                 Some((key.clone(), *reply))
             }
             _ => None,
@@ -258,4 +261,161 @@ fn choices_of_the_agents_own_are_for_a_person() {
     };
     let report = Report::Ask { key: "plan".into(), subagent_id: None, request: AskRequest::Permission(request) };
     assert!(bench.machine.to_judge(&report).is_none());
+}
+
+/// A rule that asks and does not wait for ever.
+fn judged_with_expiry(allows: bool, opaque: bool) -> Judgement {
+    let input = json!({ "command": "npm publish" });
+    let mut judgement = judgement("implement", &input);
+    judgement.expiry = Some(policy::Expiry { seconds: 60, allows });
+    judgement.judged.opaque = opaque;
+    judgement
+}
+
+impl Bench {
+    fn ask_that_expires(&mut self, allows: bool, opaque: bool) -> PermissionRequest {
+        let request = PermissionRequest {
+            tool_name: "Bash".into(),
+            tool_input: json!({ "command": "npm publish" }),
+            tool_use_id: Some(id_of("t1")),
+            ..PermissionRequest::default()
+        };
+        let report = Report::Ask { key: "ask".into(), subagent_id: None, request: AskRequest::Permission(request) };
+        self.input(Input::Judged { report, judgement: judged_with_expiry(allows, opaque) });
+        self.asked().unwrap()
+    }
+
+    fn tick(&mut self, at: Timestamp) {
+        let mut out = Output::default();
+        self.machine.handle(Input::Tick, at, &mut out);
+        self.log.extend(out.facts);
+        self.effects = out.effects;
+        assert_eq!(laws::check(&self.log, Ending::Live), []);
+    }
+
+    fn resolved(&self) -> Vec<(bool, Option<Unanswered>)> {
+        let of = |envelope: &Envelope| match &envelope.event {
+            Event::PermissionResolved(resolved) => Some((resolved.allowed, resolved.unanswered)),
+            _ => None,
+        };
+        self.log.iter().filter_map(of).collect()
+    }
+}
+
+#[test]
+fn an_ask_says_when_it_ends_and_ends_then_as_it_said() {
+    for (allows, opaque, allowed) in [(false, false, false), (true, false, true), (true, true, false)] {
+        let mut bench = Bench::new();
+        let asked = bench.ask_that_expires(allows, opaque);
+        let at = NOW.plus_millis(60_000);
+        assert_eq!(asked.expiry, Some(AskExpiry { at, allowed }));
+        assert_eq!(bench.machine.next_deadline(), Some(at));
+        bench.tick(NOW.plus_millis(59_999));
+        assert_eq!(bench.resolved(), []);
+        bench.tick(at);
+        assert_eq!(bench.resolved(), [(allowed, Some(Unanswered::Expired))]);
+        let reply = if allowed { PermissionReply::Once } else { PermissionReply::Reject };
+        assert_eq!(bench.answers(), [("ask".to_owned(), reply)]);
+        assert_ne!(bench.machine.next_deadline(), Some(at), "it is over");
+        bench.tick(at.plus_millis(60_000));
+        assert_eq!(bench.resolved().len(), 1);
+    }
+}
+
+#[test]
+fn whoever_sets_the_clock_does_not_change_how_long_an_ask_waits() {
+    let mut bench = Bench::new();
+    bench.ask_that_expires(true, false);
+    bench.machine.clock_was_set(3_600_000);
+    bench.tick(NOW.plus_millis(3_600_000));
+    assert_eq!(bench.resolved(), []);
+    bench.tick(NOW.plus_millis(3_660_000));
+    assert_eq!(bench.resolved(), [(true, Some(Unanswered::Expired))]);
+}
+
+#[test]
+fn who_answers_in_time_decides_and_nothing_expires_in_a_turn_that_is_stopped() {
+    let mut bench = Bench::new();
+    let asked = bench.ask_that_expires(true, false);
+    let answer = Answer::Permission {
+        reply: PermissionReply::Reject,
+        updated_input: None,
+        message: None,
+        rule: None,
+        and_then: AfterAnswer::GoOn,
+    };
+    let with = AskId::trusted("another");
+    bench.command(Command::AnswerAlong { ask_id: asked.ask_id.clone(), answer, with: with.clone() });
+    bench.tick(NOW.plus_millis(60_000));
+    assert_eq!(bench.resolved(), [(false, None)]);
+    let along = bench.log.iter().find_map(|envelope| match &envelope.event {
+        Event::PermissionResolved(resolved) => resolved.along_with.clone(),
+        _ => None,
+    });
+    assert_eq!(along, Some(with));
+
+    let mut bench = Bench::new();
+    bench.ask_that_expires(true, false);
+    bench.command(Command::Stop { turn_id: None, then: AfterStop::Hold });
+    bench.tick(NOW.plus_millis(60_000));
+    assert_eq!(bench.resolved(), [], "the end of the turn settles it, and nothing runs");
+}
+
+#[test]
+fn calls_that_wait_can_be_judged_again_where_they_run() {
+    let mut bench = Bench::new();
+    let input = json!({ "command": "npm publish" });
+    let call = ProposedCall {
+        tool_use_id: id_of("t1"),
+        tool: "Bash".into(),
+        input: input.clone(),
+        directory: Some("/elsewhere".into()),
+    };
+    let report = Report::Propose { key: "hook".into(), subagent_id: None, call };
+    bench.input(Input::Judged { report, judgement: judgement("implement", &input) });
+    assert!(bench.machine.waiting_calls().is_empty(), "nobody is asked yet");
+    bench.ask("t1", "npm publish");
+    let waiting = bench.machine.waiting_calls();
+    let of =
+        |(_, call): &(AskId, crate::session::ToJudge<'_>)| (call.tool.to_owned(), call.directory.map(str::to_owned));
+    assert_eq!(waiting.iter().map(of).collect::<Vec<_>>(), [("Bash".to_owned(), Some("/elsewhere".to_owned()))]);
+}
+
+#[test]
+fn an_edited_call_is_judged_as_it_would_run() {
+    let mut bench = Bench::new();
+    bench.propose("implement", "t1", "git push --force origin main");
+    bench.ask("t1", "git push --force origin main");
+    let ask_id = bench.asked().unwrap().ask_id;
+    let edit = |bench: &mut Bench, command: &str| {
+        let input = json!({ "command": command });
+        let answer = Answer::Permission {
+            reply: PermissionReply::Once,
+            message: None,
+            updated_input: Some(input.clone()),
+            rule: None,
+            and_then: AfterAnswer::GoOn,
+        };
+        let command = Command::Answer { ask_id: ask_id.clone(), answer };
+        assert_eq!(bench.machine.edited_call(&command).map(|call| call.input.clone()), Some(input.clone()));
+        let command = ClientCommand { by: "tester".into(), command };
+        bench.input(Input::JudgedEdit { command, judgement: judgement("implement", &input), reply_to: 7 });
+    };
+    edit(&mut bench, "rm -rf /");
+    let refused = bench.effects.iter().any(
+        |effect| matches!(effect, Effect::Reply { to: 7, outcome: Err(refusal) } if refusal.code() == "denied_by_rule"),
+    );
+    assert!(refused && bench.answers().is_empty(), "{:?}", bench.effects);
+    edit(&mut bench, "git push --force origin topic");
+    assert_eq!(bench.answers(), [("ask-t1".to_owned(), PermissionReply::Once)]);
+    let digests: Vec<String> = bench
+        .log
+        .iter()
+        .filter_map(|envelope| match &envelope.event {
+            Event::ToolDecided(decided) => Some(decided.judged.input_sha256.clone()),
+            _ => None,
+        })
+        .collect();
+    let digest = |command: &str| policy::digest(&json!({ "command": command }));
+    assert_eq!(digests, [digest("git push --force origin main"), digest("git push --force origin topic")]);
 }

@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::Dice;
 use crate::event::{
-    BackgroundEnded, BackgroundStarted, CompactionEnd, CompactionStart, ComponentRemove, ComponentUpdate, Delta,
-    EndReason, Event, Failure, Interrupt, Judged, Origin, Outcome, PermissionRequest, Question, QuestionRequest,
-    Retracted, StateDelta, StateSnapshot, SubagentEnded, SubagentStarted, Thinking, ToolResult, ToolStart, TurnStarted,
-    WorkStatus,
+    BackgroundEnded, BackgroundStarted, Bind, CompactionEnd, CompactionStart, ComponentRemove, ComponentStatus,
+    ComponentUpdate, Delta, EndReason, Event, Failure, Interrupt, Judged, MergeMode, Origin, Outcome,
+    PermissionRequest, Question, QuestionRequest, Retracted, StateDelta, StateSnapshot, SubagentEnded, SubagentStarted,
+    Surface, Thinking, ToolResult, ToolStart, TurnStarted, Usage, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, MessageId, SubagentId, ToolUseId};
-use crate::policy::{Effect as Ruling, Judgement, digest};
-use crate::runtime::{AskRequest, Order, ProposedCall, Ready, Report, StartFailure};
+use crate::policy::{Effect as Ruling, Expiry, Judgement, digest};
+use crate::runtime::{AskRequest, HostCall, Order, ProposedCall, Ready, Report, StartFailure};
 use crate::session::{Effect, Input};
 
 /// What it takes to stop this agent.
@@ -36,6 +36,7 @@ pub(super) struct FakeAgent {
     rollback: bool,
     compacting: bool,
     spoken: usize,
+    used: u64,
 }
 
 impl FakeAgent {
@@ -56,6 +57,7 @@ impl FakeAgent {
             rollback: false,
             compacting: false,
             spoken: 0,
+            used: 0,
         }
     }
 
@@ -64,21 +66,23 @@ impl FakeAgent {
             Effect::Start(_) => *self = Self { started: true, ..Self::new(dice) },
             Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
-            Effect::Reply { .. } | Effect::StoreRule { .. } => {}
+            Effect::Reply { .. } | Effect::StoreRule { .. } | Effect::Attach | Effect::Disconnect => {}
             Effect::Order(order) => match order {
-                Order::Prompt { .. } => self.in_turn = true,
+                Order::Prompt { .. } => (self.in_turn, self.used) = (true, 0),
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
                 Order::Steer { message, .. } => self.steers.push(message.message_id),
-                Order::Interrupt => self.in_turn &= self.stop_behavior != StopBehavior::Obedient,
+                Order::Interrupt { .. } => self.in_turn &= self.stop_behavior != StopBehavior::Obedient,
                 Order::Answer { key, .. } => self.asks.retain(|known| *known != key),
+                Order::HostResult { key, .. } => self.asks.retain(|known| *known != key),
                 Order::Rollback(_) => self.rollback = true,
-                Order::Close => self.ending |= self.stop_behavior == StopBehavior::Obedient,
+                Order::Close { .. } => self.ending |= self.stop_behavior == StopBehavior::Obedient,
                 Order::SetModel { .. }
                 | Order::SetMode { .. }
                 | Order::StopBackground { .. }
                 | Order::Configure { .. }
                 | Order::State { .. }
                 | Order::Verdict { .. }
+                | Order::HostTools(_)
                 | Order::Callback(_) => {}
             },
         }
@@ -133,7 +137,7 @@ impl FakeAgent {
         }
         if !self.in_turn && dice.one_in(12) {
             self.in_turn = true;
-            return Some(Report::TurnStarted { origin: Origin::Agent });
+            return Some(Report::TurnStarted { origin: Origin::Agent, name: None });
         }
         if dice.one_in(20) {
             let provider_session_id = format!("conversation {}", dice.below(3));
@@ -155,14 +159,31 @@ impl FakeAgent {
         // As agents do it, a name is not given again once its turn was taken back.
         let background_id = BackgroundId::trusted(format!("bg{}-{}", self.spoken / 10, dice.below(2)));
         let subagent_id = dice.one_in(4).then(|| sub(dice.below(3)));
-        let event: Event = match dice.below(19) {
+        if dice.one_in(8) {
+            self.used += dice.below(300) as u64;
+            let usage = Usage { input_tokens: self.used, ..Usage::default() };
+            return if dice.one_in(2) { Report::Used(Box::new(usage)) } else { usage.into() };
+        }
+        let event: Event = match dice.below(21) {
             0..=2 => Delta { block_id, text: "word ".repeat(dice.below(30)), done: dice.one_in(4), interrupted: false }
                 .into(),
             3 => Thinking { block_id, text: "hm".into(), done: Some(dice.one_in(3)), interrupted: false }.into(),
             4 => Retracted { block_id, reason: None }.into(),
-            5 | 6 => ToolStart { tool_use_id, tool: "Bash".into(), command: Some("ls".into()), ..ToolStart::default() }
-                .into(),
-            7 | 8 => ToolResult { tool_use_id, output: "o".repeat(dice.below(200)), ..ToolResult::default() }.into(),
+            5 | 6 => {
+                // Some tools have a component of their own, some share one.
+                let tool = dice.pick(["Bash", "get_weather", "mcp__maps__find"]).to_owned();
+                let input = Some(json!({ "city": "x".repeat(dice.below(60)) }));
+                ToolStart { tool_use_id, tool, input, command: Some("ls".into()), ..ToolStart::default() }.into()
+            }
+            7 | 8 => {
+                let output = match dice.below(3) {
+                    0 => json!({ "temperature": dice.below(40), "text": "o".repeat(dice.below(300)) }).to_string(),
+                    1 => json!(["a", "b"]).to_string(),
+                    _ => "o".repeat(dice.below(200)),
+                };
+                let structured = dice.one_in(5).then(|| json!({ "humidity": dice.below(100) }));
+                ToolResult { tool_use_id, output, structured, is_error: dice.one_in(5), ..ToolResult::default() }.into()
+            }
             9 => SubagentStarted {
                 subagent_id: sub(dice.below(3)),
                 name: "helper".into(),
@@ -191,19 +212,47 @@ impl FakeAgent {
             15 => StateSnapshot { state: json!({ "k0": dice.below(3) }) }.into(),
             16 => {
                 let patch = json!([{ "op": "replace", "path": format!("/k{}", dice.below(3)), "value": 7 }]);
-                StateDelta { patch, by: "agent".into() }.into()
+                StateDelta { patch, by: "agent".into(), ..StateDelta::default() }.into()
             }
             17 => {
                 let component_id = format!("c{}", dice.below(3));
                 if dice.one_in(3) {
-                    ComponentRemove { component_id }.into()
+                    ComponentRemove { component_id, ..ComponentRemove::default() }.into()
                 } else {
-                    ComponentUpdate { component_id, name: "Chart".into(), ..ComponentUpdate::default() }.into()
+                    component_update(dice, component_id)
                 }
             }
+            18 | 19 => return self.host_call(dice, tool_use_id, subagent_id),
             _ => return self.ask(dice, subagent_id),
         };
         Report::Fact { subagent_id, event }
+    }
+
+    /// A call of one of the session's tools: some that fit, and some that do not.
+    fn host_call(&mut self, dice: &mut Dice, call: ToolUseId, subagent_id: Option<SubagentId>) -> Report {
+        let key = format!("h{}", self.spoken);
+        let id = format!("c{}", dice.below(3));
+        let surface = dice.pick(["chat", "sidebar", "overlay", "nowhere"]);
+        let path = format!("/k{}", dice.below(3));
+        let (name, input) = match dice.below(9) {
+            0 => ("render_component", json!({ "name": "progress", "component_id": id, "surface": surface })),
+            1 => ("render_component", json!({ "name": "chart", "props": { "type": "bar" }, "status": "loading" })),
+            2 => ("update_component", json!({ "component_id": id, "mode": "append", "props": { "label": "more" } })),
+            3 => ("remove_component", json!({ "component_id": id })),
+            4 => ("ask_user", json!({ "question": "Which?" })),
+            5 => ("wait_for_user", json!({ "name": "approval", "props": { "action": "go" }, "surface": surface })),
+            6 => ("wait_for_user", json!({ "component_id": id, "actions": ["press"] })),
+            7 => ("patch_state", json!({ "patch": [{ "op": "add", "path": path, "value": dice.below(3) }] })),
+            _ => {
+                ("publish_artifact", json!({ "title": "t", "content": "x".repeat(dice.below(200)), "artifact_id": id }))
+            }
+        };
+        if matches!(name, "ask_user" | "wait_for_user") {
+            self.asks.push(key.clone());
+        }
+        let tool_use_id = dice.one_in(2).then_some(call);
+        let call = HostCall { key, name: name.to_owned(), input, tool_use_id, subagent_id, file: None };
+        Report::HostCall(Box::new(call))
     }
 
     fn ask(&mut self, dice: &mut Dice, subagent_id: Option<SubagentId>) -> Report {
@@ -231,6 +280,9 @@ impl FakeAgent {
                 component_name: "Form".into(),
                 // Now and then it is a client's tool, whose result may come from anywhere.
                 tool_use_id: dice.one_in(2).then(|| ToolUseId::trusted(format!("t{}", dice.below(6)))),
+                surface: dice.pick([Surface::Chat, Surface::Overlay]),
+                component_id: dice.one_in(3).then(|| format!("c{}", dice.below(3))),
+                actions: dice.one_in(2).then(|| vec!["press".to_owned()]),
                 ..Interrupt::default()
             }),
         };
@@ -238,8 +290,36 @@ impl FakeAgent {
     }
 }
 
+/// Any change of a component, some of which no session can take.
+fn component_update(dice: &mut Dice, component_id: String) -> Event {
+    if dice.one_in(8) {
+        // Only what is different: the rest is what stands.
+        let data = json!({ "component_id": component_id, "mode": "append", "props": { "text": "more" } });
+        return Event::from_value("component_update", &data);
+    }
+    let mode =
+        dice.pick([MergeMode::Replace, MergeMode::Shallow, MergeMode::Deep, MergeMode::Append, MergeMode::Patch]);
+    let patch = json!([{ "op": "replace", "path": "/text", "value": "patched" }]);
+    let pointer = format!("/k{}", dice.below(3));
+    let bind = dice.one_in(4).then(|| Box::new(Bind { pointer, ..Bind::default() }));
+    ComponentUpdate {
+        component_id,
+        name: dice.pick(["chart", "table", ""]).to_owned(),
+        surface: dice.pick([Surface::Chat, Surface::Chat, Surface::Sidebar, Surface::Canvas]),
+        props: json!({ "text": "t", "data": [dice.below(3)] }),
+        mode: dice.one_in(2).then_some(mode),
+        patch: (mode == MergeMode::Patch).then_some(patch),
+        status: dice.pick([None, None, Some(ComponentStatus::Loading), Some(ComponentStatus::Error)]),
+        bind,
+        ..ComponentUpdate::default()
+    }
+    .into()
+}
+
 fn judgement(dice: &mut Dice) -> Judgement {
     let effect = dice.pick([None, Some(Ruling::Allow), Some(Ruling::Ask), Some(Ruling::Deny)]);
-    let judged = Judged { rule: "user/rule".into(), input_sha256: digest(&json!({})), ..Judged::default() };
-    Judgement { effect, judged, offers: Vec::new() }
+    let opaque = dice.one_in(4);
+    let judged = Judged { rule: "user/rule".into(), opaque, input_sha256: digest(&json!({})), ..Judged::default() };
+    let expiry = dice.one_in(2).then(|| Expiry { seconds: 1, allows: dice.one_in(2) });
+    Judgement { effect, judged, expiry, offers: Vec::new() }
 }

@@ -2,20 +2,28 @@
 //! is one schedule. After each the laws must hold, and everything that was accepted must be accounted for.
 
 mod agent;
+mod checks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
 use self::agent::FakeAgent;
+use self::checks::{wrongly_expired, wrongly_paused, wrongly_told};
 use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
+use crate::budget::{self, Shared, SharedSum, Spent};
 use crate::command::{
     self, AfterAnswer, Answer, Callback, ClientCommand, Command, Edit, Files, Message, Refusal, Reply, Update, When,
 };
-use crate::event::{AfterStop, Envelope, Event, Origin, Outcome, Part, PermissionReply, Record};
+use crate::component::{ComponentId, Rules, StateRule, ToolRule};
+use crate::event::{
+    AfterStop, BudgetMeasure, BudgetScope, Envelope, Event, Origin, Outcome, Part, PermissionReply, Record, Surface,
+    ToolMapping,
+};
 use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, ToolUseId};
 use crate::laws::{self, Ending};
-use crate::runtime::Capabilities;
+use crate::runtime::{Capabilities, Hearing, Order, Verdict};
 use crate::summary::{AskKind, Summary};
 use crate::time::Timestamp;
 
@@ -43,6 +51,9 @@ impl SimulatedLog for VecLog {
         self.0.clone()
     }
 }
+
+/// Messages that may wait.
+const QUEUE: usize = 5;
 
 /// A small random generator, so that a schedule depends on its seed and nothing else.
 #[derive(Debug)]
@@ -165,6 +176,7 @@ impl<L: SimulatedLog> World<L> {
                     reply_to,
                 })
             }
+            3 if self.dice.one_in(3) => Some(self.shared()),
             3..=8 => self.agent.speak(&mut self.dice),
             _ => {
                 // Time passes, sometimes to just where it matters.
@@ -176,13 +188,30 @@ impl<L: SimulatedLog> World<L> {
         }
     }
 
+    /// What other sessions have spent by now, and what people have said there.
+    fn shared(&mut self) -> Input {
+        let sum = |dice: &mut Dice, id: Option<&str>| SharedSum {
+            id: id.map(str::to_owned),
+            spent: Spent { tokens: dice.below(900) as u64, ..Spent::default() },
+            raised: if dice.one_in(4) { vec![(BudgetMeasure::Tokens, 1_500)] } else { Vec::new() },
+        };
+        let day = if self.dice.one_in(8) { "2027-01-16" } else { "2027-01-15" };
+        Input::Shared(Box::new(Shared {
+            day: sum(&mut self.dice, Some(day)),
+            group: Some(sum(&mut self.dice, Some("g"))),
+            warns: vec![(BudgetScope::Day, BudgetMeasure::Tokens)],
+            ..Shared::default()
+        }))
+    }
+
     fn command(&mut self) -> Option<(Command, Asked)> {
         Some(match self.dice.below(20) {
             0..=4 => {
                 // Few ids, so that the same one often comes again.
                 let id = (!self.dice.one_in(3)).then(|| MessageId::trusted(format!("m{}", self.dice.below(12))));
                 let text = "x".repeat(self.dice.below(80));
-                let message = Message { id: id.clone(), content: vec![Part::Text { text }], origin: Origin::User };
+                let message =
+                    Message { id: id.clone(), content: vec![Part::Text { text }], origin: Origin::User, source: None };
                 let when = self.dice.pick([When::Queue, When::Steer, When::Reject]);
                 (Command::Send { message, when }, Asked::Send(id))
             }
@@ -197,12 +226,26 @@ impl<L: SimulatedLog> World<L> {
                     Some(ask) => (ask.ask_id.clone(), ask.kind),
                     None => (settled?, AskKind::Permission),
                 };
-                (Command::Answer { ask_id: ask_id.clone(), answer: self.answer(kind) }, Asked::Answer(ask_id))
+                let answer = self.answer(kind);
+                // Now and then it is the answer to another one, which may be gone.
+                let command = if self.dice.one_in(3) {
+                    let with = AskId::trusted(format!("other-{}", self.dice.below(2)));
+                    Command::AnswerAlong { ask_id: ask_id.clone(), answer, with }
+                } else {
+                    Command::Answer { ask_id: ask_id.clone(), answer }
+                };
+                (command, Asked::Answer(ask_id))
             }
             9 => (Command::Rollback { turns: self.dice.below(3), files: Files::Keep }, Asked::Other),
             10 => (Command::Compact, Asked::Other),
             11 => {
-                let command = match self.dice.below(5) {
+                let command = match self.dice.below(6) {
+                    5 => {
+                        let tokens = self.dice.below(4) * 400 + 200;
+                        let budget = json!({ "session": { "tokens": tokens } });
+                        let settings = serde_json::Map::from_iter([(budget::OWN.to_owned(), budget)]);
+                        Command::Update(Update { settings, ..Update::default() })
+                    }
                     0 => Command::Archive,
                     1 | 2 => Command::Unarchive,
                     3 => Command::Update(Update {
@@ -245,8 +288,15 @@ impl<L: SimulatedLog> World<L> {
             return Command::ToolResult { tool_use_id, answer: self.answer(AskKind::Interrupt) };
         }
         if self.dice.one_in(3) {
-            let component_id = format!("c{}", self.dice.below(3));
-            return Command::CallBack(Callback { component_id, action: "press".into(), payload: json!(value) });
+            let component_id = match self.dice.below(5) {
+                0 => "state.k0".to_owned(),
+                1 => "mcp__maps__find".to_owned(),
+                n => format!("c{}", n - 2),
+            };
+            let action = self.dice.pick(["press", "press", "change", "edit_step"]).to_owned();
+            let payload = json!({ "values": value, "step_index": value, "description": "d" });
+            let callback_id = self.dice.one_in(2).then(|| format!("cb{}", self.dice.below(20)));
+            return Command::CallBack(Callback { component_id, action, payload, callback_id });
         }
         let op = self.dice.pick(["add", "add", "replace", "remove", "test"]);
         Command::PatchState { patch: json!([{ "op": op, "path": path, "value": value }]) }
@@ -279,6 +329,16 @@ impl<L: SimulatedLog> World<L> {
             }
             match effect {
                 Effect::Reply { to, outcome } => self.replied(to, outcome),
+                Effect::Order(
+                    order @ (Order::Prompt { .. } | Order::Steer { .. } | Order::Answer { .. } | Order::Compact { .. }),
+                ) if self.machine.is_paused() => {
+                    self.complaints.push(format!("the agent hears {order:?} while a person is asked about its budget"));
+                }
+                Effect::Order(Order::Verdict { verdict: Verdict::Allow | Verdict::UpToAgent, .. })
+                    if self.machine.is_paused() =>
+                {
+                    self.complaints.push("a call runs while a person is asked about the budget".to_owned());
+                }
                 effect => self.agent.receive(effect, &mut self.dice),
             }
         }
@@ -416,6 +476,10 @@ impl<L: SimulatedLog> World<L> {
         broken.extend(
             self.won.iter().filter(|(_, wins)| **wins > 1).map(|(ask_id, wins)| format!("{ask_id} had {wins} winners")),
         );
+        broken.extend(wrongly_expired(&log));
+        let has_room = self.machine.state().queue_items().len() < QUEUE;
+        broken.extend(wrongly_told(&log, has_room));
+        broken.extend(wrongly_paused(&log));
         let sent: BTreeSet<&MessageId> = log
             .iter()
             .filter_map(|envelope| match &envelope.event {
@@ -440,11 +504,60 @@ impl<L: SimulatedLog> World<L> {
     }
 }
 
+/// Some schedules have budgets, and all of those are small.
+fn budgets(seed: u64) -> budget::Rules {
+    if !seed.is_multiple_of(3) {
+        return budget::Rules::default();
+    }
+    let tokens = |tokens| budget::Limits { tokens: Some(tokens), ..budget::Limits::default() };
+    budget::Rules {
+        turn: budget::Limits { minutes: Some(0.05), ..tokens(500.0) },
+        session: budget::Limits { turns: Some(6.0), ..tokens(900.0) },
+        day: tokens(1_000.0),
+        runaway: budget::RunawayLimits { repeats: 3, compactions: 2, silent_minutes: 0.02 },
+        counts_time: true,
+        hold_ms: 300,
+        ..budget::Rules::default()
+    }
+}
+
+/// One component for each call, one for all calls of a tool, and parts of the state.
+fn component_rules() -> Rules {
+    let rule = |tool: &str, component: &str, id| ToolRule {
+        tool: tool.to_owned(),
+        runtime: None,
+        component: component.to_owned(),
+        surface: None,
+        result: ToolMapping::Merge,
+        into: None,
+        id,
+    };
+    let state = |pointer: &str, surface| StateRule {
+        pointer: pointer.to_owned(),
+        component: "progress".to_owned(),
+        surface: Some(surface),
+        id: None,
+        as_key: None,
+        edits: true,
+    };
+    let find = ToolRule { surface: Some(Surface::Panel), ..rule("find", "table", ComponentId::Tool) };
+    Rules {
+        tools: vec![rule("get_*", "weather", ComponentId::Call), find],
+        state: vec![state("/k0", Surface::Sidebar), state("/k1", Surface::Chat)],
+        ..Rules::default()
+    }
+}
+
 fn machine(seed: u64, life: u64, state: State) -> Machine {
+    let hearing = if seed.is_multiple_of(2) { Hearing::Messages } else { Hearing::Orders };
     let setup = Setup {
         session_id: SessionId::trusted("simulated"),
         runtime: "fake".into(),
-        params: json!({}),
+        params: if seed.is_multiple_of(9) {
+            json!({ "state_wakes": true, "budget_group": { "id": "g", "limits": { "tokens": 600 } } })
+        } else {
+            json!({ "state_wakes": seed.is_multiple_of(3) })
+        },
         capabilities: Capabilities {
             steer: true,
             resume: true,
@@ -454,6 +567,7 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
             set_mode: true,
             components: true,
             state: true,
+            gate: seed.is_multiple_of(2),
             ..Capabilities::default()
         },
         limits: Limits {
@@ -462,9 +576,12 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
             terminate_ms: 500,
             idle_ms: 700,
             inline_bytes: 64,
-            queue: 5,
+            queue: QUEUE,
+            hold_ms: seed.is_multiple_of(5).then_some(600),
         },
         ids: IdSource::seeded(seed ^ (life << 40)),
+        components: Arc::new(component_rules()),
+        budgets: Arc::new(budgets(seed)),
     };
-    Machine::new(setup, state)
+    Machine::new(setup, state).hearing_by(hearing)
 }

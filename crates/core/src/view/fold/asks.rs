@@ -2,13 +2,13 @@
 
 use super::{Key, Step, tell};
 use crate::event::{
-    Interrupt, InterruptResolved, PermissionRequest, PermissionResolved, QuestionRequest, QuestionResolved,
+    Interrupt, InterruptResolved, PermissionRequest, PermissionResolved, QuestionRequest, QuestionResolved, Unanswered,
 };
-use crate::id::AskId;
+use crate::id::{AskId, ToolUseId};
 use crate::summary::AskKind;
 use crate::view::begin;
 use crate::view::block::{
-    InterruptBlock, InterruptState, PermissionBlock, PermissionState, QuestionBlock, QuestionState,
+    InterruptBlock, InterruptState, PermissionBlock, PermissionState, QuestionBlock, QuestionState, ToolBlock,
 };
 use crate::view::change::Path;
 use crate::view::nodes::OpenAsk;
@@ -23,7 +23,8 @@ impl Step<'_> {
         let (at, unanswered) = (self.envelope.ts, resolved.why_unanswered());
         self.edit(&key(&resolved.ask_id), |block: &mut PermissionBlock| {
             block.state = match resolved.allowed {
-                _ if unanswered.is_some() => PermissionState::Withdrawn,
+                // Nobody answered, but its rule had said how it ends then.
+                _ if unanswered.is_some_and(|why| why != Unanswered::Expired) => PermissionState::Withdrawn,
                 true => PermissionState::Allowed,
                 false => PermissionState::Rejected,
             };
@@ -31,6 +32,7 @@ impl Step<'_> {
             block.by = Some(resolved.by.clone());
             block.reason.clone_from(&resolved.reason);
             block.rule.clone_from(&resolved.rule);
+            block.along_with.clone_from(&resolved.along_with);
             block.unanswered = unanswered;
             block.ended_at = Some(at);
         });
@@ -40,6 +42,7 @@ impl Step<'_> {
     pub(super) fn question_request(&mut self, request: &QuestionRequest) {
         let path = self.insert_as(key(&request.ask_id), |birth| begin::question(birth, request));
         self.opened(&request.ask_id, AskKind::Question, path);
+        self.cover_row(request.covers.as_ref(), &request.ask_id);
     }
 
     pub(super) fn question_resolved(&mut self, resolved: &QuestionResolved) {
@@ -62,6 +65,15 @@ impl Step<'_> {
     pub(super) fn interrupt(&mut self, request: &Interrupt) {
         let path = self.insert_as(key(&request.interrupt_id), |birth| begin::interrupt(birth, request));
         self.opened(&request.interrupt_id, AskKind::Interrupt, path);
+        self.cover_row(request.covers.as_ref(), &request.interrupt_id);
+    }
+
+    /// The row of a call that waits for a person says nothing that the ask does not say.
+    fn cover_row(&mut self, covers: Option<&ToolUseId>, ask_id: &AskId) {
+        if let Some(path) = covers.and_then(|call| self.place(&Key::Tool(call.to_string()))) {
+            let now = Some(ask_id.to_string());
+            self.set_at(&path, "covered_by", now, |block: &mut ToolBlock, now| block.covered_by = now);
+        }
     }
 
     pub(super) fn interrupt_resolved(&mut self, resolved: &InterruptResolved) {

@@ -155,7 +155,7 @@ impl Step<'_> {
     }
 
     /// Where a new block goes: into the sub-agent who made it, or into the message.
-    fn inside(&mut self) -> Path {
+    pub(super) fn inside(&mut self) -> Path {
         let subagent = self.envelope.subagent_id.as_ref().and_then(|id| self.place(&Key::Subagent(id.to_string())));
         let (turn, open) = (&self.envelope.turn_id, &self.fold.open.turn);
         match subagent {
@@ -178,6 +178,10 @@ impl Step<'_> {
 
     pub(super) fn insert_in(&mut self, inside: Path, make: impl FnOnce(NewBlock) -> Block) -> Path {
         let id = format!("b{}", self.envelope.seq);
+        self.insert_named(inside, id, make)
+    }
+
+    pub(super) fn insert_named(&mut self, inside: Path, id: String, make: impl FnOnce(NewBlock) -> Block) -> Path {
         let block = make(NewBlock { id: id.clone(), at: self.envelope.ts });
         if let Some(blocks) = self.fold.view.blocks_mut(&inside) {
             self.out.push(|| Op::Insert { path: inside.clone(), node: Node::Block(block.clone()) });

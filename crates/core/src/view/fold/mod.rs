@@ -1,6 +1,7 @@
 //! Folds events into a view and emits the changes.
 
 mod asks;
+mod components;
 mod edit;
 mod messages;
 mod parts;
@@ -20,6 +21,7 @@ use super::change::{Ops, Path};
 use super::nodes::{FileSummary, View};
 use super::window::{Snapshot, Window};
 use crate::changes::Changes;
+use crate::component::Shown;
 use crate::event::{Envelope, Event, ToolResult, ToolStart};
 use crate::id::{Seq, TurnId};
 use crate::projection::Projection;
@@ -55,6 +57,8 @@ struct Open {
     early: BTreeMap<String, Early>,
     /// Decisions that had no call yet.
     decided: BTreeMap<String, Decision>,
+    /// The components, in the conversation or beside it.
+    components: Shown,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +94,8 @@ enum Key {
     Ask(String),
     Subagent(String),
     Component(String),
+    /// The row of the call that this component shows.
+    CoveredRow(String),
     Artifact(String),
     /// The one plan of a message.
     Plan(String),
@@ -152,6 +158,20 @@ impl Step<'_> {
     fn take(&mut self) {
         self.files();
         let envelope = self.envelope;
+        // What shows the state follows it, and what a rollback leaves finds its place when the messages are gone. All else comes first: a component
+        // stands before the row of its call, and no message is put away with one that is loading.
+        let follows = matches!(&envelope.event, Event::StateSnapshot(_) | Event::StateDelta(_) | Event::Rollback(_));
+        if follows {
+            self.take_fact();
+            self.components();
+        } else {
+            self.components();
+            self.take_fact();
+        }
+    }
+
+    fn take_fact(&mut self) {
+        let envelope = self.envelope;
         match &envelope.event {
             Event::UserMessage(message) => self.user_message(message),
             Event::TurnStarted(_) => self.turn_started(),
@@ -201,8 +221,6 @@ impl Step<'_> {
                 self.session(|session| session.ended = Some(ended.clone()));
                 self.note("The session has ended");
             }
-            Event::ComponentUpdate(update) => self.component(update),
-            Event::ComponentRemove(removed) => self.component_removed(&removed.component_id),
             Event::StateSnapshot(snapshot) => self.shared_state(snapshot.state.clone()),
             Event::StateDelta(delta) => self.patched_state(delta),
             Event::PlanUpdated(plan) => self.plan(plan),

@@ -131,7 +131,7 @@ struct OwnedHead {
 impl Fold {
     /// Raised with every change to what is stored, and to what the fold makes of a log: what an older version stored is then folded anew. The tests
     /// notice both.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// What a store should hold of this fold: each part, and the event that last changed it. It is stored with that position.
     pub fn parts(&self) -> Vec<(Part, Seq)> {
@@ -231,13 +231,15 @@ impl Fold {
             Event::ArtifactUpdated(updated) => is_absent(Key::Artifact(updated.artifact_id.clone())),
             Event::ArtifactVersion(version) => is_absent(Key::Artifact(version.artifact_id.clone())),
             Event::ArtifactRemoved(removed) => is_absent(Key::Artifact(removed.artifact_id.clone())),
-            Event::ComponentUpdate(update) => is_absent(Key::Component(update.component_id.clone())),
-            Event::ComponentRemove(removed) => is_absent(Key::Component(removed.component_id.clone())),
             Event::CompactionEnd(_) => is_absent(Key::Compaction),
             // Which parts have these turns is not known.
             Event::Rollback(_) => true,
             _ => false,
         };
+        let touched = self.open.components.touched_by(&envelope.event);
+        let is_absent_component =
+            |id: &&str| is_absent(Key::Component((*id).to_owned())) || is_absent(Key::CoveredRow((*id).to_owned()));
+        let absent = absent || touched.iter().any(is_absent_component);
         (absent || envelope.subagent_id.as_ref().is_some_and(subagent)).then_some(older)
     }
 
@@ -267,9 +269,11 @@ impl Fold {
         // What is only stored is open, or it would have been let go when it closed.
         let is_stored = |path: &[String]| has_absent && path.first().is_none_or(|id| view.message(id).is_none());
         let is_open = |path: &[String]| view.block(path).is_some_and(Block::is_open) || is_stored(path);
-        self.open.places.retain(|key, path| match key {
+        let Open { places, components, .. } = &mut self.open;
+        places.retain(|key, path| match key {
             Key::Text(None, _) | Key::Tool(_) | Key::Ask(_) => is_open(path),
             Key::Text(Some(_), _) | Key::Plan(_) | Key::Diff(_) => false,
+            Key::CoveredRow(id) => components.contains(id),
             Key::Subagent(_) | Key::Component(_) | Key::Artifact(_) | Key::Compaction => true,
         });
         self.open.early.clear();

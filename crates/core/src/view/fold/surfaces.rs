@@ -1,19 +1,20 @@
-//! Updates of what is shown beside the conversation: the session itself, components, shared state, artifacts, plans, notes.
+//! Updates of what is shown beside the conversation: the session itself, shared state, artifacts, plans, notes.
 
 use serde_json::Value;
 
 use super::{Key, Step, tell};
+use crate::blob::BlobRef;
 use crate::event::{
-    ArtifactUpdated, ArtifactVersion, CompactionEnd, CompactionStart, ComponentUpdate, DiffUpdated, Forked,
-    PlanUpdated, SessionReady, SessionUpdated, StateDelta, Status, Steer, SteerState, StepStatus, Surface, Unknown,
+    ArtifactUpdated, ArtifactVersion, CompactionEnd, CompactionStart, DiffUpdated, Forked, PlanUpdated, SessionReady,
+    SessionUpdated, StateDelta, Status, Steer, SteerState, StepStatus, Unknown,
 };
 use crate::id::SessionId;
 use crate::shared;
 use crate::view::block::{
-    ArtifactBlock, CompactionBlock, CompactionStatus, ComponentBlock, DiffBlock, ImageBlock, NoteBlock, NoteLevel,
-    PlanBlock, UnknownBlock,
+    ArtifactBlock, CompactionBlock, CompactionStatus, DiffBlock, ImageBlock, NoteBlock, NoteLevel, PlanBlock,
+    UnknownBlock,
 };
-use crate::view::nodes::{Component, CurrentActivity, PendingSteer, Plan, PlanStep, PlanStepStatus};
+use crate::view::nodes::{CurrentActivity, PendingSteer, Plan, PlanStep, PlanStepStatus};
 
 impl Step<'_> {
     /// Takes all that it says of the session; why it was not resumed is said once, as a warning.
@@ -69,47 +70,6 @@ impl Step<'_> {
         tell!(self, steers);
     }
 
-    pub(super) fn component(&mut self, update: &ComponentUpdate) {
-        let components = &mut self.fold.view.components;
-        let known = components.iter_mut().find(|known| known.component_id == update.component_id);
-        let mut props = update.props.clone();
-        if let (true, Some(Value::Object(known)), Value::Object(new)) =
-            (update.merge, known.as_ref().map(|known| &known.props), &update.props)
-        {
-            let mut merged = known.clone();
-            merged.extend(new.clone());
-            props = Value::Object(merged);
-        }
-        let (component_id, name, surface) = (update.component_id.clone(), update.name.clone(), update.surface);
-        let component = Component { component_id, name, surface, props };
-        match known {
-            Some(known) => *known = component.clone(),
-            None => components.push(component.clone()),
-        }
-        tell!(self, components);
-        let key = Key::Component(component.component_id.clone());
-        if surface != Surface::Chat {
-            // One that has moved does not stay where it was.
-            self.remove(&key);
-        } else if self.fold.open.places.contains_key(&key) {
-            self.edit(&key, |block: &mut ComponentBlock| {
-                (block.name, block.props, block.surface) = (component.name, component.props, component.surface);
-            });
-        } else {
-            self.insert_as(key, |birth| {
-                let Component { component_id, name, surface, props } = component;
-                let (id, started_at, block) = (birth.id, birth.at, ComponentBlock::default());
-                ComponentBlock { id, started_at, component_id, name, surface, props, ..block }.into()
-            });
-        }
-    }
-
-    pub(super) fn component_removed(&mut self, component_id: &str) {
-        self.remove(&Key::Component(component_id.to_owned()));
-        self.fold.view.components.retain(|known| known.component_id != component_id);
-        tell!(self, components);
-    }
-
     pub(super) fn shared_state(&mut self, state: Value) {
         self.fold.view.state = Some(state).filter(|state| !state.is_null());
         tell!(self, state);
@@ -162,13 +122,11 @@ impl Step<'_> {
         let key = Key::Artifact(updated.artifact_id.clone());
         self.edit(&key, |block: &mut ArtifactBlock| {
             block.title = updated.title.clone().unwrap_or_else(|| std::mem::take(&mut block.title));
-            keep(&mut block.content, updated.content.as_ref());
-            keep(&mut block.blob, updated.blob.as_ref());
+            replace(&mut block.content, &mut block.blob, updated);
         });
         self.edit(&key, |block: &mut ImageBlock| {
             keep(&mut block.title, updated.title.as_ref());
-            keep(&mut block.content, updated.content.as_ref());
-            keep(&mut block.blob, updated.blob.as_ref());
+            replace(&mut block.content, &mut block.blob, updated);
         });
     }
 
@@ -234,6 +192,14 @@ impl Step<'_> {
         self.insert(|birth| {
             UnknownBlock { id: birth.id, started_at: birth.at, event_type, data, ..UnknownBlock::default() }.into()
         });
+    }
+}
+
+/// What is in an artifact is in the event or elsewhere, and where it was before it is not any more.
+fn replace(content: &mut Option<String>, blob: &mut Option<BlobRef>, updated: &ArtifactUpdated) {
+    if updated.content.is_some() || updated.blob.is_some() {
+        content.clone_from(&updated.content);
+        blob.clone_from(&updated.blob);
     }
 }
 

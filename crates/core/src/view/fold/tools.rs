@@ -10,7 +10,11 @@ impl Step<'_> {
     pub(super) fn tool_start(&mut self, start: &ToolStart) {
         let id = start.tool_use_id.to_string();
         let decision = self.fold.open.decided.remove(&id);
-        let path = self.insert_as(Key::Tool(id.clone()), |birth| begin::tool(birth, start, decision));
+        let covered_by = start.component.as_ref().and_then(|component| self.cover_of(&id, &component.component_id));
+        let path = self.insert_as(Key::Tool(id.clone()), |birth| begin::tool(birth, start, decision, covered_by));
+        if let Some(component) = &start.component {
+            self.fold.open.places.insert(Key::CoveredRow(component.component_id.clone()), path.clone());
+        }
         self.count_for_subagent(|block| block.tool_calls += 1);
         if let Some(Early { at, result, .. }) = self.fold.open.early.remove(&id) {
             self.edit_at(&path, |block: &mut ToolBlock| block.finish(start, &result, at));

@@ -85,6 +85,7 @@ impl Step<'_> {
             block.output.clone_from(&ended.output);
             block.exit_code = ended.exit_code;
             block.blob.clone_from(&ended.blob);
+            block.images.clone_from(&ended.images);
             block.ended_at = Some(at);
             block.clear_progress();
         });

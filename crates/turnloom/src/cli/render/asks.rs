@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use turnloom_core::event::{
     Interrupt, InterruptResolved, PermissionOption, PermissionReply, PermissionRequest, PermissionResolved,
-    QuestionRequest, QuestionResolved,
+    QuestionRequest, QuestionResolved, Unanswered,
 };
 use turnloom_core::id::SubagentId;
 
@@ -72,7 +72,8 @@ impl Renderer {
     }
 
     pub(super) fn permission_resolved(&mut self, by: Option<&SubagentId>, resolved: &PermissionResolved) {
-        if resolved.why_unanswered().is_some() {
+        let expired = resolved.unanswered == Some(Unanswered::Expired);
+        if resolved.why_unanswered().is_some() && !expired {
             return self.unanswered(by, resolved.reason.as_deref());
         }
         let (ink, mark, what) = match (resolved.allowed, resolved.reply) {

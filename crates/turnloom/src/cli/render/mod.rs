@@ -18,7 +18,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use turnloom_core::event::{
-    Activity, Done, Envelope, Event, Failure, Outcome, Part, PolicyEffect, Status, Steer, SteerState, Usage,
+    Activity, Budget, BudgetState, Done, Envelope, Event, Failure, Outcome, Part, PolicyEffect, Status, Steer,
+    SteerState, Usage,
 };
 use turnloom_core::id::{BlockId, MessageId, SubagentId, ToolUseId};
 use turnloom_core::time::Timestamp;
@@ -213,6 +214,7 @@ impl Renderer {
                 self.note(by, Ink::Yellow, "↶", &format!("Took back {turns}"));
             }
             Event::Usage(usage) => self.usage = Some(usage.clone()),
+            Event::Budget(budget) => self.budget(by, budget),
             Event::Failure(failure) => self.failure(by, failure),
             Event::Done(done) => self.done(done, envelope.ts),
             Event::SessionEnded(ended) => {
@@ -240,6 +242,19 @@ impl Renderer {
             | Event::QueueChanged(_)
             | Event::Unknown(_) => {}
         }
+    }
+
+    /// What the ask says is not said twice.
+    fn budget(&mut self, by: Option<&SubagentId>, budget: &Budget) {
+        let reason = budget.reason.as_deref().map(one_line).unwrap_or_default();
+        let text = match budget.state {
+            BudgetState::Warned => format!("Most of the budget is spent: {reason}"),
+            BudgetState::Reached => format!("The budget is spent: {reason}"),
+            BudgetState::Interrupted => format!("Interrupted, {reason}"),
+            BudgetState::Unmeasured => reason,
+            BudgetState::Paused | BudgetState::Raised | BudgetState::Stopped => return,
+        };
+        self.note(by, Ink::Yellow, "!", &text);
     }
 
     fn message(&mut self, content: &[Part]) {

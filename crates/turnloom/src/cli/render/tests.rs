@@ -200,8 +200,12 @@ fn small_things_take_a_line_each() {
             props: json!({ "values": [1, 2] }),
             ..ComponentUpdate::default()
         })
-        .then(ComponentRemove { component_id: "c".to_owned() })
-        .then(StateDelta { patch: json!([{ "op": "add", "path": "/rows", "value": 1 }]), by: "agent".to_owned() })
+        .then(ComponentRemove { component_id: "c".to_owned(), ..ComponentRemove::default() })
+        .then(StateDelta {
+            patch: json!([{ "op": "add", "path": "/rows", "value": 1 }]),
+            by: "agent".to_owned(),
+            ..StateDelta::default()
+        })
         .then(ArtifactCreated {
             artifact_id: "a".to_owned(),
             title: "Pattern".to_owned(),
@@ -209,7 +213,7 @@ fn small_things_take_a_line_each() {
             blob: Some(blob),
             ..ArtifactCreated::default()
         })
-        .then(ArtifactVersion { artifact_id: "a".to_owned(), version: 2, label: None })
+        .then(ArtifactVersion { artifact_id: "a".to_owned(), version: 2, label: None, ..ArtifactVersion::default() })
         .then(retrying)
         .then(CompactionEnd { tokens_before: Some(91_000), tokens_after: Some(8_200), ..CompactionEnd::default() })
         .then(AgentUnparsed { error: "expected value".to_owned(), ..AgentUnparsed::default() })
@@ -243,6 +247,7 @@ fn while_nothing_happens_it_says_what_is_waited_for() {
                 tool_use_id: ToolUseId::trusted("b"),
                 text: Some("one\ntest 2 of 3\n".to_owned()),
                 fraction: None,
+                ..ToolProgress::default()
             },
         );
     let waiting: Vec<Option<String>> = script

@@ -9,7 +9,12 @@ fn a_cookie_counts_only_from_a_page_of_our_own() {
     let folder = tempfile::tempdir().unwrap();
     let sign_ins = SignIns::open(folder.path().join("sign-ins"), Duration::from_hours(1), "t");
     let origins = vec!["http://localhost:5173".to_owned()];
-    let access = Access::new(Some("t"), sign_ins, &["127.0.0.1:7171".to_owned()], origins);
+    let access = Access::new(
+        Some("t"),
+        (sign_ins, ScopedTokens::open(folder.path().join("tokens"))),
+        &["127.0.0.1:7171".to_owned()],
+        origins,
+    );
     let cookie = format!("other=1; turnloom={}", access.sign_ins.add("test"));
     for (method, pairs, expected) in [
         (Method::GET, &[("sec-fetch-site", "same-origin")][..], true),

@@ -188,7 +188,7 @@ async fn send(
     if has_image && !capabilities.unwrap_or_default().images {
         return Err(Refusal::Unsupported { what: "take images" }.into());
     }
-    let message = Message { id: message_id, content, origin: Origin::User };
+    let message = Message { id: message_id, content, origin: Origin::User, source: None };
     let command = ClientCommand { by: by.to_owned(), command: Command::Send { message, when } };
     match app.sessions.execute(&row.id, command).await? {
         Reply::Accepted { receipt, is_new } => Ok((receipt, is_new)),

@@ -12,17 +12,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::op::Op;
 use super::outgoing::Outgoing;
 use super::{Connection, FRAMES_AHEAD, OpenSocket, refuse};
 use crate::http::App;
-use crate::http::access::random_token;
+use crate::http::access::{Ends, random_token};
 use crate::http::extract::{Body, Client};
 use crate::http::problem::Problem;
-use crate::http::sign_ins::SignedIn;
 use crate::reader::{HEARTBEAT, sse_texts};
+use crate::scoped_tokens::Holder;
 use crate::sync::Locked;
 
 /// Channels that may be open: one for each browser, and room for those that were left a moment ago.
@@ -44,7 +43,7 @@ struct Open {
 impl Open {
     fn new(app: App, ops: mpsc::Sender<Map<String, Value>>) -> Result<Self, Problem> {
         let name = random_token();
-        let mut channels = app.channels.0.lock();
+        let mut channels = app.socket_channels.0.lock();
         if channels.len() >= MAX_CHANNELS {
             let detail = format!("{MAX_CHANNELS} channels are open; close some, and try again");
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_channels", detail));
@@ -57,27 +56,28 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.app.channels.0.lock().remove(&self.name);
+        self.app.socket_channels.0.lock().remove(&self.name);
     }
 }
 
 pub(in crate::http) async fn open(
     State(app): State<App>,
     Client(by): Client,
-    signed_in: Option<Extension<SignedIn>>,
+    holder: Option<Extension<Holder>>,
+    ends: Ends,
 ) -> Result<Response, Problem> {
     let (ops, mut posted) = mpsc::channel(OPS_AHEAD);
     let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
     let open = Open::new(app.clone(), ops)?;
     let first = json!({ "op": "opened", "channel": open.name }).to_string();
-    let signed_out = signed_in.map_or_else(CancellationToken::new, |Extension(signed_in)| signed_in.ended);
+    let holder = holder.map(|Extension(holder)| holder);
     let (closing, workers, counted) = (app.closing.clone(), app.workers.clone(), OpenSocket::new(&app));
     workers.spawn(async move {
         let (_open, _counted) = (open, counted);
-        let mut connection = Connection::new(app, by, frames.clone());
+        let mut connection = Connection::new(app, by, holder, frames.clone());
         tokio::select! {
             () = closing.cancelled() => {}
-            () = signed_out.cancelled() => {}
+            () = ends.ended() => {}
             // Nobody reads it any more.
             () = frames.closed() => {}
             () = connection.run_posted(&mut posted) => {}
@@ -116,7 +116,7 @@ pub(in crate::http) async fn post(
     Body(Ops(ops)): Body<Ops>,
 ) -> Result<StatusCode, Problem> {
     let gone = || Problem::new(StatusCode::NOT_FOUND, "channel_not_found", "there is no such channel; open another");
-    let way = app.channels.0.lock().get(&channel).cloned().ok_or_else(gone)?;
+    let way = app.socket_channels.0.lock().get(&channel).cloned().ok_or_else(gone)?;
     for op in ops {
         way.send(op).await.map_err(|_| gone())?;
     }

@@ -17,6 +17,7 @@ use crate::http::messages;
 use crate::http::problem::Problem;
 use crate::http::sessions::ListQuery;
 use crate::http::views::StreamQuery;
+use crate::scoped_tokens::Need;
 
 /// What a client may want on a socket.
 pub(super) enum Op {
@@ -115,6 +116,23 @@ pub(super) enum Name {
 }
 
 impl Op {
+    /// What it asks of a scoped token.
+    pub(super) fn need(&self) -> Need<'_> {
+        match self {
+            Op::Ping | Op::Unsubscribe(_) | Op::Taken(_) => Need::Nothing,
+            Op::Send { session_id, .. } | Op::Stop(Stop { session_id, .. }) | Op::Answer { session_id, .. } => {
+                Need::Use(Some(session_id.as_str()))
+            }
+            Op::Subscribe(subscribe) => match &subscribe.stream {
+                Stream::Events { session_id, .. } | Stream::View { session_id, .. } => {
+                    Need::Read(Some(session_id.as_str()))
+                }
+                Stream::Turn { session_id, .. } => Need::Use(Some(session_id.as_str())),
+                Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => Need::Read(None),
+            },
+        }
+    }
+
     /// The op in a text, and the `ref` that its answer repeats, as far as there is one.
     pub(super) fn read(text: &str) -> (Option<Value>, Result<Self, Problem>) {
         match serde_json::from_str::<Map<String, Value>>(text) {

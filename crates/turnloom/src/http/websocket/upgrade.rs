@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::http::problem::Problem;
 
-pub(super) type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub(in crate::http) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// What a browser asks for beside its token, because it must get an answer to one of the names it gives.
 const PROTOCOL: &str = "turnloom";
@@ -33,6 +33,7 @@ pub(in crate::http) struct Upgrade {
     accept: String,
     protocol: Option<&'static str>,
     upgrading: OnUpgrade,
+    largest: usize,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
@@ -49,7 +50,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
             return Err(Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", detail));
         };
         let protocol = names(&parts.headers, SEC_WEBSOCKET_PROTOCOL).any(|name| name == PROTOCOL).then_some(PROTOCOL);
-        Ok(Self { accept: derive_accept_key(key.as_bytes()), protocol, upgrading: upgrading.clone() })
+        Ok(Self {
+            accept: derive_accept_key(key.as_bytes()),
+            protocol,
+            upgrading: upgrading.clone(),
+            largest: MAX_OP_BYTES,
+        })
     }
 }
 
@@ -60,16 +66,28 @@ fn names(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
 }
 
 impl Upgrade {
+    /// The same, for messages of another size.
+    pub(in crate::http) fn with_largest(self, largest: usize) -> Self {
+        Self { largest, ..self }
+    }
+
     /// The answer, after which the socket is served by a task of its own.
-    pub(super) fn then<F>(self, tasks: &TaskTracker, serve: impl FnOnce(Socket) -> F + Send + 'static) -> Response
+    pub(in crate::http) fn then<F>(
+        self,
+        tasks: &TaskTracker,
+        serve: impl FnOnce(Socket) -> F + Send + 'static,
+    ) -> Response
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { accept, protocol, upgrading } = self;
+        let Self { accept, protocol, upgrading, largest } = self;
         tasks.spawn(async move {
             // A client that left meanwhile needs no socket.
             let Ok(upgraded) = upgrading.await else { return };
-            let config = WebSocketConfig::default().max_message_size(Some(MAX_OP_BYTES)).read_buffer_size(READ_BYTES);
+            let config = WebSocketConfig::default()
+                .max_message_size(Some(largest))
+                .max_frame_size(Some(largest))
+                .read_buffer_size(READ_BYTES);
             serve(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await).await;
         });
         let mut response = Response::new(Body::empty());

@@ -82,3 +82,21 @@ pub(super) async fn the_same_content_twice(home: Home) {
     home.log.delete(&id("a")).await.unwrap();
     assert!(!is_there(&home, "same").await);
 }
+
+pub(super) async fn whose_it_is(home: Home) {
+    let parent = NewSession { blobs: vec![blob("old")], records: records(1..=2), ..new_session("parent") };
+    home.log.create(parent).await.unwrap();
+    let fork = NewSession { share_blobs_of: Some(id("parent")), records: records(1..=2), ..new_session("fork") };
+    home.log.create(fork).await.unwrap();
+    let owners = async |content: &str| {
+        let owners = home.log.blob_owners(&BlobId::of(content.as_bytes())).await.unwrap();
+        let mut names: Vec<String> =
+            owners.iter().map(|owner| format!("{} {}", owner.session, owner.runtime)).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(owners("old").await, ["fork mock", "parent mock"]);
+    assert!(owners("none").await.is_empty());
+    home.log.delete(&id("parent")).await.unwrap();
+    assert_eq!(owners("old").await, ["fork mock"]);
+}

@@ -1,5 +1,6 @@
 use tokio::task::JoinSet;
 use turnloom_core::id::Seq;
+use turnloom_core::runtime::external::Cursor;
 use turnloom_core::summary::SessionStatus;
 use turnloom_core::time::Timestamp;
 
@@ -185,4 +186,28 @@ pub(super) async fn a_closed_log_says_so(home: Home) {
     home.log.close().await.unwrap();
     assert!(matches!(home.log.claim(&id("a")).await, Err(Error::Closed)));
     assert!(matches!(home.log.session(&id("a")).await, Err(Error::Closed)));
+}
+
+pub(super) async fn what_an_agent_said_is_kept_with_its_facts(home: Home) {
+    let mut writer = Writer::create(&*home.log, "a").await;
+    let heard = async || home.log.session(&id("a")).await.unwrap().unwrap().agent;
+    assert_eq!(heard().await, None);
+    let cursor = |said| Some(Cursor { epoch: 3, instance: "one".to_owned(), said, open: true });
+    writer.next.agent = cursor(7);
+    writer.append(2).await;
+    assert_eq!(heard().await, cursor(7));
+    writer.next.agent = None;
+    writer.append(1).await;
+    assert_eq!(heard().await, cursor(7), "whoever says nothing of it leaves it");
+    writer.next.agent = cursor(9);
+    writer.append(0).await;
+    assert_eq!(heard().await, cursor(9), "also without facts");
+    let refused = Append { agent: cursor(10), expected_head: Seq(99), ..writer.next.clone() };
+    assert!(home.log.append(refused).await.is_err());
+    let fenced = Append { agent: cursor(10), epoch: Epoch(99), ..writer.next.clone() };
+    assert!(home.log.append(fenced).await.is_err());
+    assert_eq!(heard().await, cursor(9), "a refused append leaves no trace");
+    let mut next = Writer::claim(&*home.log, "a").await;
+    next.append(1).await;
+    assert_eq!(heard().await, cursor(9), "the next owner goes on from there");
 }

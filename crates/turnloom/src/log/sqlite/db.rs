@@ -10,6 +10,7 @@ use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::summary::Summary;
 
+use super::journal::Placement;
 use super::reader::{BUSY_TIMEOUT, Reader, STATEMENTS, session_by_id};
 use super::steps::{self, BackgroundJob, Progress};
 use super::{int, schema, uint};
@@ -135,7 +136,8 @@ impl Db {
         let transaction = self
             .set_sync(sync)
             .and_then(|()| Transaction::new(&mut self.reader.connection, TransactionBehavior::Immediate));
-        Group { open: transaction.map_err(|cause| Error::failed("begin", cause)), events: 0 }
+        let open = transaction.map_err(|cause| Error::failed("begin", cause));
+        Group { open, events: 0, placement: Placement::BySession }
     }
 
     /// `SQLite` takes this setting between transactions only.
@@ -175,6 +177,7 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 pub(crate) struct Group<'a> {
     open: Result<Transaction<'a>, Error>,
     pub(super) events: u64,
+    placement: Placement,
 }
 
 /// Why a write did not happen.
@@ -200,7 +203,12 @@ impl From<rusqlite::Error> for Stop {
 impl Group<'_> {
     /// A group that commits nothing, for this reason.
     pub(crate) fn broken(error: Error) -> Self {
-        Self { open: Err(error), events: 0 }
+        Self { open: Err(error), events: 0, placement: Placement::BySession }
+    }
+
+    /// Where what is appended from now on goes.
+    pub(super) fn place(&mut self, placement: Placement) {
+        self.placement = placement;
     }
 
     pub(crate) fn create(&mut self, new: &NewSession) -> Result<CreateResult, Error> {
@@ -216,7 +224,8 @@ impl Group<'_> {
     }
 
     pub(crate) fn append(&mut self, append: &Append) -> Result<Appended, Error> {
-        let appended = self.write("append", |db| add(db, append))?;
+        let placement = self.placement;
+        let appended = self.write("append", |db| add(db, append, placement))?;
         self.events += append.records.len() as u64;
         Ok(appended)
     }
@@ -267,7 +276,7 @@ fn create(db: &Connection, new: &NewSession) -> Result<CreateResult, Stop> {
     }
     let parent = new.share_blobs_of.as_ref().map(|parent| key_of(db, parent)).transpose()?;
     let key = insert_session(db, new)?;
-    insert_events(db, key, &new.records)?;
+    insert_events(db, key, &new.records, Placement::BySession)?;
     insert_blobs(db, key, &new.blobs)?;
     parent.map_or(Ok(()), |parent| share_blobs(db, key, parent))?;
     Ok(CreateResult::New(note(db, key, Seq::ZERO, head)?))
@@ -322,13 +331,13 @@ fn claim(db: &Connection, id: &SessionId) -> Result<Claim, Stop> {
         .ok_or_else(|| Error::NotFound(id.clone()).into())
 }
 
-fn add(db: &Connection, append: &Append) -> Result<Appended, Stop> {
+fn add(db: &Connection, append: &Append, placement: Placement) -> Result<Appended, Stop> {
     let head = new_head(&append.session, append.expected_head, &append.records)?;
     let summary = &append.summary;
     let key = db
         .prepare_cached(
             "UPDATE session SET head = ?4, updated_at = ?5, status = ?6, title = ?7, archived = ?8, at_rest = ?9,
-                                asks = ?10, summary = ?11
+                                asks = ?10, summary = ?11, agent = coalesce(?12, agent)
              WHERE id = ?1 AND epoch = ?2 AND head = ?3 RETURNING key",
         )?
         .query_row(
@@ -344,12 +353,13 @@ fn add(db: &Connection, append: &Append) -> Result<Appended, Stop> {
                 summary.at_rest,
                 int(summary.asks.len() as u64),
                 summary_json(summary)?,
+                append.agent.as_ref().map(json).transpose()?,
             ),
             |row| row.get(0),
         )
         .optional()?;
     let Some(key) = key else { return Err(refusal(db, append)?.into()) };
-    insert_events(db, key, &append.records)?;
+    insert_events(db, key, &append.records, placement)?;
     insert_blobs(db, key, &append.blobs)?;
     Ok(Appended { head, position: note(db, key, append.expected_head, head)? })
 }
@@ -371,8 +381,13 @@ pub(super) fn key_of(db: &Connection, id: &SessionId) -> Result<i64, Stop> {
         .ok_or_else(|| Error::NotFound(id.clone()).into())
 }
 
-pub(super) fn insert_events(db: &Connection, session: i64, records: &[Record]) -> rusqlite::Result<()> {
-    let mut insert = db.prepare_cached("INSERT INTO event (session, seq, body) VALUES (?1, ?2, ?3)")?;
+pub(super) fn insert_events(
+    db: &Connection,
+    session: i64,
+    records: &[Record],
+    placement: Placement,
+) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached(placement.insert_statement(records))?;
     for record in records {
         insert.execute((session, int(record.seq.0), Utf8(&record.json)))?;
     }
@@ -392,11 +407,15 @@ pub(super) fn insert_blobs(db: &Connection, session: i64, blobs: &[Blob]) -> rus
 }
 
 fn summary_json(summary: &Summary) -> rusqlite::Result<String> {
-    serde_json::to_string(summary).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    json(summary)
 }
 
-/// An event's bytes, bound as text without looking at them again: the encoder wrote JSON.
-struct Utf8<'a>(&'a [u8]);
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+/// JSON, bound as text without looking at it again: an encoder wrote it, or it was checked.
+pub(super) struct Utf8<'a>(pub(super) &'a [u8]);
 
 impl ToSql for Utf8<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

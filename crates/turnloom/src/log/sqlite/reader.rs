@@ -17,8 +17,8 @@ use turnloom_core::time::Timestamp;
 use super::steps::HIDDEN;
 use super::{int, uint};
 use crate::log::{
-    BlobRange, BlobSlice, Change, Commit, Epoch, Error, PAGE_BYTES, PageEnd, Position, ReadRange, SessionPage,
-    SessionQuery, SessionRow,
+    BlobOwner, BlobRange, BlobSlice, Change, Commit, Epoch, Error, PAGE_BYTES, PageEnd, Position, ReadRange,
+    SessionPage, SessionQuery, SessionRow,
 };
 
 /// How much of the file a connection maps instead of copying; address space, not memory.
@@ -30,8 +30,8 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than the statements there are, so that each is compiled once.
 pub(super) const STATEMENTS: usize = 64;
 
-const SESSION: &str =
-    "SELECT key, id, runtime, params, head, epoch, created_at, updated_at, summary, title, archived FROM session";
+const SESSION: &str = "SELECT key, id, runtime, params, head, epoch, created_at, updated_at, summary, title, archived,
+            agent FROM session";
 
 /// A connection that is asked.
 #[derive(Debug)]
@@ -63,17 +63,22 @@ impl Reader {
         Ok(records)
     }
 
-    // One statement sees one state of the database: a session that is deleted meanwhile cannot lend its key to another halfway.
+    // One statement sees one state of the database: a session that is deleted meanwhile cannot lend its key to another halfway, and an event that is
+    // moved is not missed.
     fn records(&self, id: &SessionId, range: ReadRange) -> rusqlite::Result<Vec<Record>> {
         let (sql, bound, limit) = match range {
             ReadRange::After { after, limit } => (
                 "SELECT seq, body FROM event WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq > ?2
+                 UNION ALL
+                 SELECT seq, body FROM journal WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq > ?2
                  ORDER BY seq LIMIT ?3",
                 after,
                 limit,
             ),
             ReadRange::Before { before, limit } => (
                 "SELECT seq, body FROM event WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq < ?2
+                 UNION ALL
+                 SELECT seq, body FROM journal WHERE session = (SELECT key FROM session WHERE id = ?1) AND seq < ?2
                  ORDER BY seq DESC LIMIT ?3",
                 before,
                 limit,
@@ -169,6 +174,15 @@ impl Reader {
         self.slice(id, range).map_err(|cause| Error::failed("read a blob", cause))
     }
 
+    pub(crate) fn blob_owners(&self, id: &BlobId) -> Result<Vec<BlobOwner>, Error> {
+        let sql = "SELECT session.id, session.runtime FROM blob JOIN blob_ref ON blob_ref.blob = blob.key
+                   JOIN session ON session.key = blob_ref.session WHERE blob.id = ?1 AND session.archived < ?2 ORDER BY session.key";
+        self.rows(sql, (id.as_str(), HIDDEN), |row| {
+            Ok(BlobOwner { session: SessionId::trusted(text(row, 0)?), runtime: text(row, 1)? })
+        })
+        .map_err(|cause| Error::failed("read whose a blob is", cause))
+    }
+
     fn slice(&self, id: &BlobId, range: BlobRange) -> rusqlite::Result<Option<BlobSlice>> {
         // The key is found and opened in one state of the database, for the reason given at `records`.
         let transaction = self.connection.unchecked_transaction()?;
@@ -234,6 +248,8 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         created_at: Timestamp::from_millis(row.get(6)?),
         updated_at: Timestamp::from_millis(row.get(7)?),
         summary: if damaged.is_some() { known } else { summary.unwrap_or_default() },
+        // One that cannot be read is none: the agent is asked to begin anew.
+        agent: row.get_ref(11)?.as_bytes_or_null()?.and_then(|json| serde_json::from_slice(json).ok()),
         damaged,
     })
 }

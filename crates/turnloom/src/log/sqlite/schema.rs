@@ -10,6 +10,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_log.sql"),
     include_str!("migrations/0002_feed.sql"),
     include_str!("migrations/0003_snapshots.sql"),
+    include_str!("migrations/0004_journal.sql"),
+    include_str!("migrations/0005_agents.sql"),
+    include_str!("migrations/0006_documents.sql"),
 ];
 
 /// Brings a database to the newest schema, or refuses one that is newer still before anything in it is touched.

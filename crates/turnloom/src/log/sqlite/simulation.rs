@@ -40,6 +40,7 @@ impl SimulatedLog for SqliteLog {
                 summary: summary.clone(),
                 at: Timestamp::from_millis(1),
                 durability: Durability::Synced,
+                agent: None,
             };
             group.append(&append).unwrap();
         } else {

@@ -8,6 +8,7 @@ use turnloom_core::event::Record;
 use turnloom_core::id::{Seq, SessionId};
 
 use super::db::{CreateResult, Group, Stop, insert_blobs, insert_events, insert_session, key_of, note, share_blobs};
+use super::journal::{self, JournalPlace, Placement};
 use super::reader::session_by_id;
 use super::snapshots::{self, SnapshotSave};
 use super::{int, uint};
@@ -33,6 +34,10 @@ pub(super) enum BackgroundJob {
     /// What the feed says of sessions that are gone.
     TidyFeed {
         after: i64,
+    },
+    /// Events, from the journal to their sessions.
+    MoveFromJournal {
+        after: JournalPlace,
     },
 }
 
@@ -61,7 +66,12 @@ impl BackgroundJob {
 
     /// Whether it can simply be done again if it was lost.
     pub(super) fn needs_no_sync(&self) -> bool {
-        matches!(self, BackgroundJob::Save(_))
+        matches!(self, BackgroundJob::Save(_) | BackgroundJob::MoveFromJournal { .. })
+    }
+
+    /// Whether it moves events out of the journal.
+    pub(super) fn is_move(&self) -> bool {
+        matches!(self, BackgroundJob::MoveFromJournal { .. })
     }
 
     pub(super) fn step(&mut self, group: &mut Group<'_>) -> Progress {
@@ -81,6 +91,7 @@ impl BackgroundJob {
             // Should the group break, the daemon ends, and the next one goes on.
             BackgroundJob::Remove(key) => group.remove_part(*key).unwrap_or(Progress::Done),
             BackgroundJob::TidyFeed { after } => group.tidy_feed(after).unwrap_or(Progress::Done),
+            BackgroundJob::MoveFromJournal { after } => group.move_from_journal(after).unwrap_or(Progress::Done),
         }
     }
 
@@ -92,7 +103,9 @@ impl BackgroundJob {
                 saving.settle(committed);
                 return None;
             }
-            BackgroundJob::Remove(_) | BackgroundJob::TidyFeed { .. } => return None,
+            BackgroundJob::Remove(_) | BackgroundJob::TidyFeed { .. } | BackgroundJob::MoveFromJournal { .. } => {
+                return None;
+            }
         };
         let SessionCreation { new, answer, key, outcome, .. } = *making;
         let outcome = match committed {
@@ -180,7 +193,7 @@ impl Group<'_> {
     }
 
     fn add_events(&mut self, key: i64, records: &[Record]) -> Result<(), Error> {
-        self.write("create a session", |db| Ok(insert_events(db, key, records)?))?;
+        self.write("create a session", |db| Ok(insert_events(db, key, records, Placement::BySession)?))?;
         self.events += records.len() as u64;
         Ok(())
     }
@@ -223,7 +236,8 @@ impl Group<'_> {
                        AND seq < (SELECT min(seq) FROM event WHERE session = ?1) + ?2",
                 )?
                 .execute((key, int(STEP_EVENTS as u64)))?;
-            if events > 0 {
+            // In this order in one step: what is moved meanwhile is found by the next one.
+            if events > 0 || journal::remove_some(db, key, STEP_EVENTS)? {
                 return Ok(Progress::More);
             }
             let blobs: Vec<i64> = db

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::db::{Db, Group};
+use super::journal::{JournalLimits, JournalPlace, Placement};
 use super::mark::{DatabaseMark, State};
 use super::steps::{BackgroundJob, Progress};
 use super::{Message, WRITE_QUEUE};
@@ -62,6 +63,7 @@ pub(super) fn run(
     stats: &Arc<Stats>,
     failed: &watch::Sender<Option<Error>>,
     mark: &DatabaseMark,
+    limits: JournalLimits,
 ) {
     let mut background_jobs = VecDeque::from(db.unfinished().unwrap_or_default());
     let mut failure: Option<Error> = None;
@@ -85,7 +87,7 @@ pub(super) fn run(
             None => db.begin(strictest(&writes)),
             Some(error) => Group::broken(error.clone()),
         };
-        let committed = commit(group, writes, background_job, &mut background_jobs, tails);
+        let committed = commit(group, writes, background_job, &mut background_jobs, tails, limits);
         match committed {
             Ok(events) => stats.count(size, events),
             Err(error) if failure.is_none() => {
@@ -134,8 +136,13 @@ fn commit(
     background_job: Option<BackgroundJob>,
     background_jobs: &mut VecDeque<BackgroundJob>,
     tails: &Tails,
+    limits: JournalLimits,
 ) -> Result<u64, Error> {
+    let placement = Placement::of_group(writes.len(), limits);
+    group.place(placement);
     let settles: Vec<Settle> = writes.into_iter().map(|write| (write.run)(&mut group)).collect();
+    // Should the group break, this is the last one.
+    let is_journal_full = placement == Placement::Journal && group.is_journal_full(limits).unwrap_or_default();
     let stepped = background_job.map(|mut background_job| (background_job.step(&mut group), background_job));
     let committed = group.commit();
     for settle in settles {
@@ -145,6 +152,9 @@ fn commit(
         Some((Progress::More, background_job)) if committed.is_ok() => background_jobs.push_back(background_job),
         Some((_, background_job)) => background_jobs.extend(background_job.settle(&committed, tails)),
         None => {}
+    }
+    if is_journal_full && !background_jobs.iter().any(BackgroundJob::is_move) {
+        background_jobs.push_back(BackgroundJob::MoveFromJournal { after: JournalPlace::default() });
     }
     committed
 }

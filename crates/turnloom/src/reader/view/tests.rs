@@ -199,6 +199,7 @@ async fn what_is_old_can_still_change_and_is_saved_again() {
         summary: Summary::default(),
         at: ts,
         durability: turnloom_core::event::Durability::Synced,
+        agent: None,
     };
     log.append(append).await.unwrap();
     let head = head.next();

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use turnloom_core::runtime::claude::{
     CAPABILITIES, ClaudeProtocol, MODES, OLDEST, Options, PARAMS, SETTINGS, gives_instructions, launch, may_have_mode,
 };
-use turnloom_core::runtime::{Beginning, Capabilities, Opening, Setting, StartFailure};
+use turnloom_core::runtime::{Beginning, Capabilities, Hearing, Opening, Setting, StartFailure};
 
 use self::private::PrivateFiles;
 use self::stored::Stored;
 use super::instructions;
 use super::program::{self, ConversationLock, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
-    AdoptError, AgentInfo, Conversation, History, LaunchContext, Running, Runtime, RuntimeFuture, StartFuture,
-    listed_params, start_failure,
+    AdoptError, AgentInfo, AgentKind, Conversation, History, LaunchContext, Running, Runtime, RuntimeFuture,
+    StartFuture, listed_params, start_failure,
 };
 use crate::process::Launch;
 
@@ -192,6 +192,8 @@ impl Runtime for Claude {
                 settings: SETTINGS,
                 params: listed_params(self),
                 commands: None,
+                kind: AgentKind::Builtin,
+                connected: None,
                 problem: None,
                 fix: None,
             };
@@ -218,6 +220,10 @@ impl Runtime for Claude {
 
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
+    }
+
+    fn hearing(&self) -> Hearing {
+        Hearing::Messages
     }
 
     fn modes(&self) -> &'static [&'static str] {

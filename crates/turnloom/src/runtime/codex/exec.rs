@@ -11,7 +11,8 @@ use turnloom_core::runtime::codex::{
 use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
 
 use super::placeholders::Placeholders;
-use super::profile::PrivateProfile;
+use super::profile::RunFiles;
+use super::rollout::RunRollout;
 use super::{Installed, NAME, home_of, trust};
 use crate::process::{Agent, InProcess, Launch, Line, Spawner};
 use crate::runtime::program::{self, Environment, ProgramConfig};
@@ -99,7 +100,7 @@ impl Runner {
     async fn serve(self, pipes: InProcess) -> i32 {
         let InProcess { input, mut output, terminated } = pipes;
         let mut orders = BufReader::new(input).split(b'\n');
-        let mut waiting: Option<Run> = None;
+        let mut waiting: Option<Box<Run>> = None;
         loop {
             let order = if let Some(run) = waiting.take() {
                 Some(RunnerCommand::Run(run))
@@ -117,7 +118,7 @@ impl Runner {
                             after = other_order(&mut orders) => after,
                         }
                     };
-                    let (end, after) = self.run(run, &mut output, stopped).await;
+                    let (end, after) = self.run(*run, &mut output, stopped).await;
                     if say(&mut output, &end.line()).await.is_err() {
                         return 0;
                     }
@@ -141,20 +142,15 @@ impl Runner {
     ) -> (RunEnd, AfterRun) {
         let home = home_of(&self.environment);
         trust::prevent_auto_trust(&mut run, &self.cwd, home.as_deref());
-        let mut profile = None;
-        let mut args: Vec<_> = run.args.into_iter().map(Into::into).collect();
-        if let Some(home) = home.filter(|_| !run.config.is_empty()) {
-            match PrivateProfile::write(&home, &run.config) {
-                Ok(written) => {
-                    args.splice(1..1, ["--profile".into(), written.name().into()]);
-                    profile = Some(written);
-                }
-                Err(error) => {
-                    let stderr = format!("the settings for {NAME} cannot be written to {}: {error}", home.display());
-                    return (RunEnd { code: None, stderr }, AfterRun::GoOn);
-                }
+        let mut files = match RunFiles::write(home.as_deref(), &mut run) {
+            Ok(files) => files,
+            Err(error) => {
+                let stderr = format!("what {NAME} is to read cannot be written: {error}");
+                return (RunEnd { code: None, stderr }, AfterRun::GoOn);
             }
-        }
+        };
+        let mut rollout = RunRollout::before_run(home, run.thread.take()).await;
+        let mut args: Vec<_> = run.args.into_iter().map(Into::into).collect();
         // Before the word that says what to do next.
         let setup = super::STARTUP_SETTINGS.iter().flat_map(|setting| ["-c".into(), (*setting).into()]);
         args.splice(1..1, setup);
@@ -193,15 +189,17 @@ impl Runner {
                     if count == 0 {
                         break;
                     }
-                    // A process that writes has read its settings, so the file can go.
-                    profile = None;
+                    // A process that writes has read its settings, so these files can go.
+                    files.settings.clear();
                     for line in lines.drain(..) {
                         // The beginning of a line that is over the limit: the protocol cannot read it either, and says so.
                         let text: &[u8] = match &line {
                             Line::Text(text) => text,
                             Line::TooLong { head, .. } => head,
                         };
+                        let before = rollout.lines_before(text).await;
                         let written = async {
+                            output.write_all(&before).await?;
                             output.write_all(text).await?;
                             output.write_all(b"\n").await
                         };
@@ -220,7 +218,7 @@ impl Runner {
             }
         }
         let exit = handle.wait().await;
-        drop(profile);
+        drop(files);
         if exit.code != Some(0) {
             placeholders.iter().for_each(Placeholders::remove);
         }
@@ -233,7 +231,7 @@ impl Runner {
 #[derive(Debug, PartialEq)]
 enum AfterRun {
     GoOn,
-    Then(Run),
+    Then(Box<Run>),
     End,
 }
 

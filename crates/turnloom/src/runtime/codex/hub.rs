@@ -3,17 +3,21 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use turnloom_core::runtime;
 use turnloom_core::runtime::codex::{ClientId, Routed, Router};
 
+use super::gate::Gate;
 use super::placeholders::Placeholders;
+use super::rollout;
 use crate::process::{Agent, InProcess, Line, Spawner};
 use crate::runtime::{LaunchContext, describe};
 use crate::sync::Locked;
@@ -35,6 +39,8 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Hub {
     sender: mpsc::Sender<HubMessage>,
+    /// The command line of the hook in which calls are proposed.
+    hook: Arc<str>,
     left: Arc<LeftClients>,
 }
 
@@ -57,22 +63,45 @@ impl LeftClients {
 }
 
 #[derive(Debug)]
-enum HubMessage {
-    Join { inbox: mpsc::Sender<ClientMessage>, answer: oneshot::Sender<ClientId> },
-    Line { client: ClientId, line: Vec<u8> },
-    Left { client: ClientId },
+pub(super) enum HubMessage {
+    Join {
+        inbox: mpsc::Sender<ClientMessage>,
+        answer: oneshot::Sender<ClientId>,
+    },
+    Line {
+        client: ClientId,
+        line: Vec<u8>,
+    },
+    Left {
+        client: ClientId,
+    },
+    /// A hook waits to hear whether a call may run. An answer that is dropped is a no.
+    Propose {
+        number: u64,
+        call: Vec<u8>,
+        answer: oneshot::Sender<Value>,
+    },
+    /// It does not wait any more.
+    ProposalGone {
+        number: u64,
+    },
 }
 
 /// What a client gets.
 #[derive(Debug)]
-enum ClientMessage {
+pub(super) enum ClientMessage {
     Lines(Vec<u8>),
     End { code: i32 },
 }
 
 impl Hub {
     /// Takes a server that was just started. It ends when nobody has used it for a while.
-    pub(super) fn start(server: Agent, idle_seconds: u32, common: Placeholders, context: &LaunchContext) -> Self {
+    pub(super) fn start(
+        server: Agent,
+        idle_seconds: u32,
+        common: Placeholders,
+        context: &LaunchContext,
+    ) -> io::Result<Self> {
         Self::start_with(server, idle_seconds, SERVER_SILENCE_LIMIT, common, context)
     }
 
@@ -82,7 +111,10 @@ impl Hub {
         silence: Duration,
         common: Placeholders,
         context: &LaunchContext,
-    ) -> Self {
+    ) -> io::Result<Self> {
+        let gate = Gate::open()?;
+        let hook = gate.command()?.into();
+        let over = CancellationToken::new();
         let (sender, messages) = mpsc::channel(TO_HUB);
         let left = Arc::new(LeftClients::default());
         let task = Task {
@@ -90,15 +122,23 @@ impl Hub {
             server,
             router: Router::default(),
             clients: HashMap::new(),
+            proposals: HashMap::new(),
             workspaces: HashMap::new(),
             common,
             spawner: context.spawner.clone(),
             idle: Duration::from_secs(idle_seconds.max(1).into()),
             silence,
             closing: context.closing.clone(),
+            _over: over.clone().drop_guard(),
         };
         context.tracker.spawn(task.run(messages));
-        Self { sender, left }
+        context.tracker.spawn(gate.serve(sender.downgrade(), over));
+        Ok(Self { sender, hook, left })
+    }
+
+    /// The command line of the hook for threads of this server.
+    pub(super) fn hook(&self) -> String {
+        self.hook.to_string()
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -142,8 +182,13 @@ impl Client {
                     None => return 1,
                 },
                 line = lines.next_segment() => match line {
-                    Ok(Some(line)) => if self.hub.send(HubMessage::Line { client: self.id, line }).await.is_err() {
-                        return 1;
+                    Ok(Some(line)) => match rollout::answer(&line).await {
+                        Some(answer) => if output.write_all(&answer).await.is_err() {
+                            return 0;
+                        },
+                        None => if self.hub.send(HubMessage::Line { client: self.id, line }).await.is_err() {
+                            return 1;
+                        },
                     },
                     Ok(None) | Err(_) => return 0,
                 },
@@ -176,6 +221,8 @@ struct Task {
     server: Agent,
     router: Router,
     clients: HashMap<ClientId, mpsc::Sender<ClientMessage>>,
+    /// Hooks that wait.
+    proposals: HashMap<u64, oneshot::Sender<Value>>,
     workspaces: HashMap<String, Placeholders>,
     /// Outside all workspaces.
     common: Placeholders,
@@ -186,6 +233,8 @@ struct Task {
     silence: Duration,
     /// The daemon ends.
     closing: CancellationToken,
+    /// Ends the gate.
+    _over: DropGuard,
 }
 
 impl Task {
@@ -271,6 +320,14 @@ impl Task {
                 self.clients.remove(&client);
                 self.router.disconnect(client, routed);
             }
+            HubMessage::Propose { number, call, answer } => {
+                self.proposals.insert(number, answer);
+                self.router.propose(number, &call, routed);
+            }
+            HubMessage::ProposalGone { number } => {
+                self.proposals.remove(&number);
+                self.router.proposal_gone(number, routed);
+            }
         }
     }
 
@@ -324,6 +381,12 @@ impl Task {
 
     /// Gives every client what is for it, and says who does not take it.
     async fn deliver(&mut self, routed: Routed, code: i32) -> Vec<ClientId> {
+        for (number, verdict) in routed.verdicts {
+            if let Some(answer) = self.proposals.remove(&number) {
+                // The hook may have been ended.
+                drop(answer.send(verdict));
+            }
+        }
         for reason in &routed.unreadable {
             tracing::warn!(%reason, "a line of codex could not be read");
         }
@@ -390,7 +453,8 @@ mod tests {
         let spawner =
             Spawner::start(PathBuf::new(), ControlGroups::Never, tracker.clone(), tokio::runtime::Handle::current())
                 .unwrap();
-        LaunchContext { spawner, tracker, max_line_bytes: 1 << 20, closing }
+        let tokens = crate::scoped_tokens::ScopedTokens::open(PathBuf::new());
+        LaunchContext { spawner, tracker, max_line_bytes: 1 << 20, closing, url: String::new(), tokens }
     }
 
     #[tokio::test]
@@ -403,7 +467,7 @@ mod tests {
         };
         let server = Agent::in_process(&context.tracker, 1 << 20, deaf);
         let common = Placeholders::none(&context.spawner).await;
-        let hub = Hub::start_with(server, 3_600, Duration::from_millis(20), common, &context);
+        let hub = Hub::start_with(server, 3_600, Duration::from_millis(20), common, &context).unwrap();
         let mut agent = hub.join(&context).await.unwrap();
         agent.input.write_all(b"{\"id\":1,\"method\":\"initialize\",\"params\":{}}\n").await.unwrap();
         assert_ne!(agent.handle.wait().await.code, Some(0));
@@ -425,7 +489,7 @@ mod tests {
         };
         let server = Agent::in_process(&context.tracker, 1 << 20, mute);
         let common = Placeholders::none(&context.spawner).await;
-        let hub = Hub::start_with(server, 3_600, SERVER_SILENCE_LIMIT, common, &context);
+        let hub = Hub::start_with(server, 3_600, SERVER_SILENCE_LIMIT, common, &context).unwrap();
         let agent = hub.join(&context).await.unwrap();
         hub.left.push(id);
         assert_eq!(agent.handle.wait().await.code, Some(1), "it is the first one there");

@@ -1,9 +1,12 @@
 //! Codex on this machine: finding it, starting it, what it has stored. What it says is read in `turnloom_core::runtime::codex`.
 
 mod exec;
+mod gate;
+pub mod hook;
 mod hub;
 mod placeholders;
 mod profile;
+mod rollout;
 mod stored;
 mod trust;
 
@@ -12,15 +15,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::codex::{CAPABILITIES, CodexProtocol, MODES, OLDEST, PARAMS, SETTINGS, config_fits};
-use turnloom_core::runtime::{Capabilities, Opening, Setting, StartFailure};
+use turnloom_core::runtime::{Capabilities, Hearing, Opening, Setting, StartFailure};
 
 pub use self::exec::CodexExec;
 use self::hub::Hub;
 use self::placeholders::Placeholders;
 use super::program::{self, Environment, ProgramConfig, RequiredProgram, Versions};
 use super::{
-    AdoptError, AgentInfo, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime, RuntimeFuture,
-    StartFuture, listed_params, start_failure,
+    AdoptError, AgentInfo, AgentKind, Conversation, History, LaunchContext, MirrorUpdate, Running, Runtime,
+    RuntimeFuture, StartFuture, listed_params, start_failure,
 };
 use crate::process::Launch;
 use crate::sync::Locked;
@@ -63,19 +66,19 @@ impl Codex {
     async fn launch(&self, opening: &Opening, context: &LaunchContext) -> Result<Running, StartFailure> {
         let profile = self.installed.profile(&opening.params)?;
         let own = opening.params.get("own_process").and_then(Value::as_bool) == Some(true);
-        let agent = if own {
+        let hub = if own {
             let environment = self.installed.environment(&opening.params)?;
-            let hub = self.start_server(environment, opening.session_id.clone(), context).await?;
-            hub.join(context).await
+            self.start_server(environment, opening.session_id.clone(), context).await?
         } else {
-            self.shared(&opening.params, context).await?.join(context).await
+            self.shared(&opening.params, context).await?
         };
-        let agent = agent.ok_or_else(|| StartFailure {
+        let agent = hub.join(context).await.ok_or_else(|| StartFailure {
             message: format!("{NAME} ended before anybody could speak with it"),
             code: "agent_start_failed".to_owned(),
             fix: Some("run `turnloom doctor`, then send the message again".to_owned()),
         })?;
-        Ok(Running { agent, protocol: Box::new(CodexProtocol::with_profile(profile)), held: None })
+        let protocol = CodexProtocol::with_profile(profile).with_gate(hub.hook());
+        Ok(Running { agent, protocol: Box::new(protocol), held: None })
     }
 
     /// The server for such sessions, started if there is none, or none any more.
@@ -114,7 +117,14 @@ impl Codex {
             line_limit: context.max_line_bytes,
         };
         let agent = context.spawner.spawn(launch).await.map_err(|error| start_failure(NAME, &error))?;
-        Ok(Hub::start(agent, self.installed.config.idle_seconds, common, context))
+        let hub = Hub::start(agent, self.installed.config.idle_seconds, common, context);
+        hub.map_err(|error| StartFailure {
+            message: format!("the socket on which {NAME} asks before its calls could not be made: {error}"),
+            code: "agent_start_failed".to_owned(),
+            fix: Some(
+                "see that the folder for temporary files can be written to, and that its name is short".to_owned(),
+            ),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Environment, Hub)>> {
@@ -133,6 +143,10 @@ impl Runtime for Codex {
 
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
+    }
+
+    fn hearing(&self) -> Hearing {
+        Hearing::Messages
     }
 
     fn modes(&self) -> &'static [&'static str] {
@@ -265,6 +279,8 @@ impl Installed {
             settings: runtime.settings(),
             params: listed_params(runtime),
             commands: None,
+            kind: AgentKind::Builtin,
+            connected: None,
             problem: None,
             fix: None,
         };

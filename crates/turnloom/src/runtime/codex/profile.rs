@@ -1,6 +1,7 @@
-//! Settings of Codex in files of their own: the profiles that a person has, and one that `codex exec` reads for a single run. What is in them is
-//! not looked into here.
+//! Settings of Codex in files of their own: the profiles that a person has, and those files that `codex exec` reads for a single run. What is in
+//! them is not looked into here.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -9,10 +10,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use turnloom_core::nesting;
 use turnloom_core::runtime::StartFailure;
+use turnloom_core::runtime::codex::Run;
 
 /// How the names of files begin that are read once.
 const PRIVATE_PREFIX: &str = "turnloom-";
 const PROFILE_SUFFIX: &str = ".config.toml";
+const INSTRUCTIONS_SUFFIX: &str = ".instructions.md";
+const SCHEMA_SUFFIX: &str = ".schema.json";
+const SUFFIXES: [&str; 3] = [PROFILE_SUFFIX, INSTRUCTIONS_SUFFIX, SCHEMA_SUFFIX];
 
 /// Enough for 80 tables inside each other whose names have 80 parts each, which is as deep as TOML goes.
 const STACK: usize = 128 * 1024 * 1024;
@@ -47,43 +52,89 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
     })
 }
 
-/// A profile that one process reads at its start. Only its owner can read it, and it is gone when this is dropped.
+/// A file that one process reads. Only its owner can read it, and it is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct PrivateProfile {
-    name: String,
+pub(super) struct PrivateFile {
     path: PathBuf,
 }
 
-impl PrivateProfile {
-    /// Writes it. Also takes away what a daemon that was killed has left.
-    pub(super) fn write(home: &Path, config: &Map<String, Value>) -> std::io::Result<Self> {
-        fs::create_dir_all(home)?;
-        sweep(home);
-        let text = toml::to_string(&without_nulls(config)).map_err(std::io::Error::other)?;
-        let name = format!("{PRIVATE_PREFIX}{}-{}", std::process::id(), uuid::Uuid::new_v4());
-        let path = home.join(format!("{name}{PROFILE_SUFFIX}"));
+impl PrivateFile {
+    fn write(home: &Path, suffix: &str, text: &str) -> std::io::Result<Self> {
+        let name = format!("{PRIVATE_PREFIX}{}-{}{suffix}", std::process::id(), uuid::Uuid::new_v4());
+        let path = home.join(name);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let profile = Self { name, path };
+        let written = Self { path };
         file.write_all(text.as_bytes())?;
-        Ok(profile)
+        Ok(written)
     }
 
-    /// What `--profile` is told.
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What `--profile` is told of it.
+    fn profile_name(&self) -> &str {
+        let name = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.strip_suffix(PROFILE_SUFFIX).unwrap_or(name)
     }
 }
 
-impl Drop for PrivateProfile {
+impl Drop for PrivateFile {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.path));
+    }
+}
+
+/// All that a run of `codex exec` reads from files, because it is not for a command line.
+#[derive(Debug, Default)]
+pub(super) struct RunFiles {
+    /// Read at its start.
+    pub(super) settings: Vec<PrivateFile>,
+    schema: Option<PrivateFile>,
+}
+
+impl RunFiles {
+    /// Writes them, and names them in the run's arguments. Also takes away what a daemon that was killed has left.
+    pub(super) fn write(home: Option<&Path>, run: &mut Run) -> std::io::Result<Self> {
+        let mut files = Self::default();
+        if run.config.is_empty() && run.instructions.is_none() && run.output_schema.is_none() {
+            return Ok(files);
+        }
+        let home = home.ok_or_else(|| std::io::Error::other("there is no home directory"))?;
+        fs::create_dir_all(home)?;
+        sweep(home);
+        let mut flags = Vec::new();
+        if let Some(text) = &run.instructions {
+            let file = PrivateFile::write(home, INSTRUCTIONS_SUFFIX, text)?;
+            // It counts before a file that Codex's own settings name; instructions in the settings themselves would not.
+            run.config.insert("model_instructions_file".to_owned(), file.path().display().to_string().into());
+            files.settings.push(file);
+        }
+        if !run.config.is_empty() {
+            let text = toml::to_string(&without_nulls(&run.config)).map_err(std::io::Error::other)?;
+            let file = PrivateFile::write(home, PROFILE_SUFFIX, &text)?;
+            flags.extend(["--profile".to_owned(), file.profile_name().to_owned()]);
+            files.settings.push(file);
+        }
+        if let Some(schema) = &run.output_schema {
+            let file = PrivateFile::write(home, SCHEMA_SUFFIX, &schema.to_string())?;
+            flags.extend(["--output-schema".to_owned(), file.path().display().to_string()]);
+            files.schema = Some(file);
+        }
+        // Before the word that says what to do next.
+        let at = run.args.len().min(1);
+        run.args.splice(at..at, flags);
+        Ok(files)
     }
 }
 
 fn sweep(home: &Path) {
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let inside = name.to_str().and_then(|name| name.strip_prefix(PRIVATE_PREFIX)?.strip_suffix(PROFILE_SUFFIX));
+        let inside = name.to_str().and_then(|name| {
+            let inside = name.strip_prefix(PRIVATE_PREFIX)?;
+            SUFFIXES.iter().find_map(|suffix| inside.strip_suffix(suffix))
+        });
         let process = inside.and_then(|inside| inside.split('-').next()?.parse::<u32>().ok());
         if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
             drop(fs::remove_file(entry.path()));
@@ -109,22 +160,58 @@ mod tests {
 
     use super::*;
 
+    fn run(config: &Value) -> Run {
+        Run {
+            args: ["exec", "-"].map(str::to_owned).to_vec(),
+            prompt: String::new(),
+            config: config.as_object().cloned().unwrap_or_default(),
+            instructions: None,
+            output_schema: None,
+            sandbox: None,
+            thread: None,
+        }
+    }
+
     #[test]
-    fn a_private_profile_is_read_once_by_its_owner() {
+    fn what_a_run_reads_is_for_its_owner_only_and_goes() {
         let home = tempfile::tempdir().unwrap();
-        let stale = home.path().join("turnloom-4000000000-x.config.toml");
+        let stale = ["config.toml", "instructions.md", "schema.json"]
+            .map(|end| home.path().join(format!("turnloom-4000000000-x.{end}")));
         let own = home.path().join("work.config.toml");
-        fs::write(&stale, "").unwrap();
+        for stale in &stale {
+            fs::write(stale, "").unwrap();
+        }
         fs::write(&own, "model = \"m\"\n").unwrap();
         let config =
             json!({ "mcp_servers": { "a b": { "command": "x", "cwd": null, "env": { "KEY": "it's \"secret\"" } } } });
-        let profile = PrivateProfile::write(home.path(), config.as_object().unwrap()).unwrap();
-        let path = home.path().join(format!("{}.config.toml", profile.name()));
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let read: Value = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let mut run = run(&config);
+        (run.instructions, run.output_schema) = (Some("You are a loom.".to_owned()), Some(json!({ "type": "object" })));
+        let mut files = RunFiles::write(Some(home.path()), &mut run).unwrap();
+        let [exec, flag, name, schema_flag, schema, dash] = run.args.as_slice() else { panic!("{:?}", run.args) };
+        let words = [exec, flag, schema_flag, dash].map(String::as_str);
+        assert_eq!(words, ["exec", "--profile", "--output-schema", "-"]);
+        let profile = home.path().join(format!("{name}.config.toml"));
+        let read: Value = toml::from_str(&fs::read_to_string(&profile).unwrap()).unwrap();
         assert_eq!(read["mcp_servers"]["a b"], json!({ "command": "x", "env": { "KEY": "it's \"secret\"" } }));
-        drop(profile);
-        assert!(!path.exists() && !stale.exists() && own.exists());
+        let instructions = PathBuf::from(read["model_instructions_file"].as_str().unwrap());
+        assert_eq!(fs::read_to_string(&instructions).unwrap(), "You are a loom.");
+        let schema = PathBuf::from(schema);
+        assert_eq!(fs::read_to_string(&schema).unwrap(), r#"{"type":"object"}"#);
+        for file in [&profile, &instructions, &schema] {
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
+        }
+        files.settings.clear();
+        assert!(!profile.exists() && !instructions.exists() && schema.exists());
+        drop(files);
+        assert!(!schema.exists() && own.exists() && !stale.iter().any(|stale| stale.exists()));
+    }
+
+    #[test]
+    fn only_a_run_with_settings_needs_a_home() {
+        let mut plain = run(&json!({}));
+        RunFiles::write(None, &mut plain).unwrap();
+        assert_eq!(plain.args, ["exec", "-"]);
+        RunFiles::write(None, &mut run(&json!({ "model": "m" }))).unwrap_err();
     }
 
     #[test]

@@ -17,7 +17,7 @@ const INSTRUCTIONS: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
 
 /// Changes a run so that it does not make Codex trust a project by itself.
 pub(super) fn prevent_auto_trust(run: &mut Run, cwd: &Path, home: Option<&Path>) {
-    let Some(project) = project_of(cwd).filter(|_| !run.resumes) else { return };
+    let Some(project) = project_of(cwd).filter(|_| run.thread.is_none()) else { return };
     let own = home.and_then(|home| fs::read_to_string(home.join("config.toml")).ok());
     let own = own.and_then(|text| profile::read(&text).ok()).unwrap_or_default();
     if !may_write(run, &own) || [&own, &run.config].iter().any(|has| knows_project(has, cwd, project)) {
@@ -67,7 +67,15 @@ mod tests {
 
     fn run(sandbox: Option<&str>, config: &Value) -> Run {
         let config = config.as_object().unwrap().clone();
-        Run { args: Vec::new(), prompt: String::new(), config, sandbox: sandbox.map(str::to_owned), resumes: false }
+        Run {
+            args: Vec::new(),
+            prompt: String::new(),
+            config,
+            instructions: None,
+            output_schema: None,
+            sandbox: sandbox.map(str::to_owned),
+            thread: None,
+        }
     }
 
     #[test]
@@ -96,7 +104,7 @@ mod tests {
         assert_eq!(after(run(None, &json!({}))), json!({}));
         let trusted = json!({ "projects": { name: { "trust_level": "trusted" } } });
         assert_eq!(after(run(Some("workspace-write"), &trusted)), trusted);
-        assert_eq!(after(Run { resumes: true, ..run(Some("workspace-write"), &json!({})) }), json!({}));
+        assert_eq!(after(Run { thread: Some("t".to_owned()), ..run(Some("workspace-write"), &json!({})) }), json!({}));
         let own = format!(
             "sandbox_mode = \"workspace-write\"\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
             project.display()

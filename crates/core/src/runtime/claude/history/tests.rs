@@ -51,6 +51,8 @@ fn a_session_can_begin_with_it_wherever_it_was_cut() {
             capabilities: CAPABILITIES,
             limits: Limits::default(),
             ids: IdSource::seeded(1),
+            components: std::sync::Arc::default(),
+            budgets: std::sync::Arc::default(),
         };
         let mut machine = Machine::new(setup, State::default());
         let (at, mut out) = (Timestamp::from_millis(2_000_000_000_000), Output::default());

@@ -78,6 +78,7 @@ impl ClaudeProtocol {
                     title: text("text"),
                     status: text("priority"),
                     detail: None,
+                    ..EvidenceChanged::default()
                 });
             }
             "permission_denied" => {
@@ -124,6 +125,7 @@ impl ClaudeProtocol {
                     title: name.to_owned(),
                     status: status.to_owned(),
                     detail: server.get("error").cloned(),
+                    ..EvidenceChanged::default()
                 });
             }
         }

@@ -109,6 +109,13 @@ fn every_parameter_has_an_effect() {
     assert!(said.contains(r#""max_thinking_tokens":8000"#), "{said}");
 }
 
+#[test]
+fn what_the_session_does_itself_is_no_business_of_the_program() {
+    for params in [json!({ "host_tools": "none" }), json!({ "state_wakes": true })] {
+        assert_eq!(launched(params), launched(json!({})));
+    }
+}
+
 /// Whoever adds a parameter says here what it does.
 #[test]
 fn no_parameter_is_left_out() {

@@ -20,6 +20,9 @@ pub(super) fn opening(params: Value) -> Opening {
         beginning: Beginning::Fresh,
         anchor: None,
         params,
+        state: serde_json::Value::Null,
+        epoch: 1,
+        host_tools: Vec::new(),
     }
 }
 
@@ -49,7 +52,8 @@ impl Bench {
 
     pub(super) fn prompt(&mut self, text: &str) {
         let content = vec![Part::Text { text: text.to_owned() }];
-        let messages = vec![Prompt { message_id: MessageId::trusted("m"), content }];
+        let messages =
+            vec![Prompt { message_id: MessageId::trusted("m"), content, origin: crate::event::Origin::User }];
         self.0.order(&Order::Prompt { turn_id: TurnId::trusted("t"), messages }, &mut Output::default());
         self.system("init", json!({ "session_id": "conversation" }));
     }
@@ -108,7 +112,7 @@ fn thinking_that_was_stopped_is_kept_half_written() {
     bench.says(&stream(json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking" } })));
     let delta = json!({ "type": "thinking_delta", "thinking": "hm" });
     bench.says(&stream(json!({ "type": "content_block_delta", "index": 0, "delta": delta })));
-    bench.0.order(&Order::Interrupt, &mut Output::default());
+    bench.0.order(&Order::Interrupt { turn_id: None }, &mut Output::default());
     let mut end = stream(json!({ "type": "message_stop" }));
     end["abandoned_blocks"] = json!({ "api_message_id": "msg", "from_block_index": 0 });
     let mut said = bench.says(&end);
@@ -303,6 +307,14 @@ fn a_call_that_was_moved_to_the_background_has_its_result() {
         "Error: result (9 characters) exceeds maximum allowed tokens. Output has been saved to {saved}.\nFormat"
     );
     assert_eq!(read(&notice("k1", &large)).unwrap().1.as_deref(), Some(saved));
+    // The program keeps a picture twice, and says so twice.
+    let kept = |path: &str| format!("[image result] Binary content (image/png, 70 bytes) saved to {path}");
+    let own = "/c/projects/-p/conversation/tool-results/a.png";
+    let source = "[Image: source: /c/projects/-p/conversation/tool-results/b.png]";
+    let others = kept("/home/user/secret.png");
+    let said = (entry.read)(entry, &notice("k1", &format!("one\n{}\n{source}\n{others}", kept(own)))).unwrap();
+    assert_eq!(said.text, format!("one\n[image]\n{others}"));
+    assert_eq!(said.pictures, [own], "what is not the program's own is not read");
 }
 
 #[test]
@@ -319,7 +331,11 @@ fn a_turn_that_was_never_begun_leaves_the_conversation_where_it_was() {
     let ours = "0e3bd9c1-7a51-4bd6-a1c7-4c8f3b1f7a10";
     let order = Order::Prompt {
         turn_id: TurnId::trusted("t"),
-        messages: vec![Prompt { message_id: MessageId::trusted(ours), content: Vec::new() }],
+        messages: vec![Prompt {
+            message_id: MessageId::trusted(ours),
+            content: Vec::new(),
+            origin: crate::event::Origin::User,
+        }],
     };
     let mut bench = Bench::new();
     bench.prompt("hello");
@@ -401,6 +417,7 @@ fn what_a_search_found_is_its_output() {
 fn askers(reports: &[Report]) -> Vec<Option<String>> {
     let asker = |report: &Report| match report {
         Report::Ask { subagent_id, .. } => Some(subagent_id.as_ref().map(ToString::to_string)),
+        Report::HostCall(call) => Some(call.subagent_id.as_ref().map(ToString::to_string)),
         _ => None,
     };
     reports.iter().filter_map(asker).collect()

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Asked, Call, ClientId, Handshake, OnResponse, Routed, Router, Thread, encoded};
+use crate::runtime::codex::gate::denial;
 use crate::runtime::jsonrpc::{Error, Id};
 
 impl Router {
@@ -71,6 +72,9 @@ impl Router {
 
     pub(super) fn refuse(&mut self, id: &Id, out: &mut Routed) {
         self.asked.remove(id);
+        if self.decide(id, || denial("nobody is there to judge it"), out) {
+            return;
+        }
         let error = Error::new(Error::GONE, "nobody is there to answer");
         out.to_server.extend(encoded(&json!({ "id": id, "error": error })));
     }
@@ -92,6 +96,7 @@ impl Router {
         out.left.extend(std::mem::take(&mut self.clients));
         out.idle_dirs.extend(std::mem::take(&mut self.threads).into_values().filter_map(|thread| thread.cwd));
         self.asked.clear();
+        self.proposals.clear();
         self.unclaimed.clear();
         self.announced.clear();
         self.forgotten.clear();

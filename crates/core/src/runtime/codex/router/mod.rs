@@ -3,6 +3,7 @@
 //! belongs to the client of its parent. Pure: lines in, lines out. The router does not know what the lines mean for a session.
 
 mod disconnect;
+mod gate;
 mod responses;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub(super) use self::gate::{PROPOSAL_GONE, PROPOSE};
 use self::responses::OnResponse;
 use self::threads::Owner;
 use crate::runtime::Line;
@@ -49,6 +51,8 @@ pub struct Routed {
     pub entered_dirs: Vec<String>,
     /// Directories in which a command was killed and no thread works any more.
     pub idle_dirs: Vec<String>,
+    /// What hooks are told about the calls that they proposed, by number.
+    pub verdicts: Vec<(u64, Value)>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +65,8 @@ pub struct Router {
     threads: BTreeMap<String, Thread>,
     /// What the server asked and waits for.
     asked: BTreeMap<Id, Asked>,
+    /// Calls that were proposed and have no verdict.
+    proposals: BTreeSet<u64>,
     unclaimed: BTreeMap<String, UnclaimedThread>,
     held: usize,
     /// Children that their parent has announced: child id to parent id.
@@ -217,10 +223,15 @@ impl Router {
                 "initialized" => {}
                 _ => write(&mut out.to_server, line),
             },
-            Ok(Some(Incoming::Response { id, .. })) => {
+            Ok(Some(Incoming::Response { id, result })) => {
                 let mine = |asked: &Asked| asked.client == client;
-                if let Some(id) = id.filter(|id| self.asked.get(id).is_some_and(mine)) {
-                    self.asked.remove(&id);
+                let Some(id) = id.filter(|id| self.asked.get(id).is_some_and(mine)) else { return };
+                self.asked.remove(&id);
+                let verdict = || {
+                    let said = result.ok().and_then(|result| serde_json::from_str(result).ok());
+                    said.unwrap_or_else(|| super::gate::denial("nobody could judge it"))
+                };
+                if !self.decide(&id, verdict, out) {
                     write(&mut out.to_server, line);
                 }
             }
@@ -285,6 +296,7 @@ impl Router {
                     self.answered(call, result, out);
                 }
             }
+            Ok(Some(Incoming::Request { id, .. })) if self.is_stale(&id) => {}
             Ok(Some(Incoming::Request { id, params, .. })) => {
                 let about: Params<'_> = serde_json::from_str(params).unwrap_or_default();
                 let thread_id = about.thread_id.map(Cow::into_owned);
@@ -329,7 +341,7 @@ impl Router {
         }
         match self.owner_of(thread_id) {
             Owner::Client(client) => {
-                self.track_turn(method, thread_id, about.turn.as_ref());
+                self.track_turn(method, thread_id, about.turn.as_ref(), out);
                 if method.starts_with("item/") {
                     self.note_children(thread_id, client, params);
                 }
@@ -341,13 +353,20 @@ impl Router {
     }
 
     /// Remembers what runs, so that it can be stopped when its client leaves.
-    fn track_turn(&mut self, method: &str, thread_id: &str, turn: Option<&TurnInfo<'_>>) {
+    fn track_turn(&mut self, method: &str, thread_id: &str, turn: Option<&TurnInfo<'_>>, out: &mut Routed) {
         match (method, self.threads.get_mut(thread_id)) {
             ("turn/started", Some(thread)) => thread.turn = turn.map(|turn| turn.id.to_string()),
             ("turn/completed", Some(thread)) => {
                 thread.turn = None;
                 thread.interrupted = turn.is_some_and(|turn| turn.status == "interrupted");
-                self.asked.retain(|_, asked| asked.thread_id.as_deref() != Some(thread_id));
+                let over: Vec<Id> = self
+                    .asked
+                    .extract_if(.., |_, asked| asked.thread_id.as_deref() == Some(thread_id))
+                    .map(|(id, _)| id)
+                    .collect();
+                for id in &over {
+                    self.decide(id, || super::gate::denial("the turn has ended"), out);
+                }
             }
             _ => {}
         }

@@ -389,6 +389,26 @@ fn a_thread_that_comes_after_its_client_has_left_is_let_go() {
 }
 
 #[test]
+fn so_are_the_children_that_it_had_by_then() {
+    let mut slow = Slow::default();
+    let client = slow.client();
+    slow.says(client, &json!({ "method": "thread/fork", "id": 1, "params": { "threadId": "t" } }));
+    let fork = slow.asked("thread/fork", "t").unwrap();
+    slow.says(client, &json!({ "method": "exit" }));
+    for thread in ["copy", "child"] {
+        slow.server_says(&json!({ "method": "turn/started", "params": { "threadId": thread, "turn": { "id": "u" } } }));
+    }
+    let (copy, child) = (slow.asked("thread/read", "copy").unwrap(), slow.asked("thread/read", "child").unwrap());
+    slow.answers(&child, &json!({ "thread": { "id": "child", "parentThreadId": "copy" } }));
+    slow.answers(&fork, &json!({ "thread": { "id": "copy" } }));
+    slow.answers(&copy, &json!({ "thread": { "id": "copy" } }));
+    for thread in ["copy", "child"] {
+        assert!(slow.asked("thread/backgroundTerminals/clean", thread).is_some(), "{thread}");
+        assert!(slow.asked("thread/unsubscribe", thread).is_some(), "{thread}");
+    }
+}
+
+#[test]
 fn a_thread_that_could_not_be_resumed_belongs_to_nobody() {
     let mut slow = Slow::default();
     let (one, two) = (slow.client(), slow.client());

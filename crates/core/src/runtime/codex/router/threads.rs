@@ -87,10 +87,10 @@ impl Router {
             return;
         }
         self.claim(thread_id, client, cwd);
-        // Also for one that is let go: what it has said tells what has to be stopped.
+        // Also for one that is let go: what it has said tells what has to be stopped, and which children it has.
         self.replay_held_lines(thread_id, out);
         if !self.clients.contains(&client) {
-            self.release_thread(thread_id, out);
+            self.release_threads_of(client, out);
         }
     }
 

@@ -156,7 +156,7 @@ fn a_review_is_stopped_by_the_name_it_answers_to() {
     bench.prompt("one", "/review");
     bench.reply("review/start", &json!({ "turn": { "id": "u1" } }));
     bench.tell("turn/started", &json!({ "threadId": "t", "turn": { "id": "u2" } }));
-    bench.order(&Order::Interrupt);
+    bench.order(&Order::Interrupt { turn_id: None });
     bench.refuse("turn/interrupt", "expected active turn id `u1` but found `u2`");
     assert_eq!(bench.last("turn/interrupt")["params"]["turnId"], "u2");
     bench.complete("u1", "interrupted");

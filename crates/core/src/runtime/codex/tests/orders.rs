@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::command::{AfterAnswer, Answer, Files};
-use crate::event::{AfterStop, Event, Outcome, Part, PermissionReply};
+use crate::component::Registry;
+use crate::event::{AfterStop, Event, Origin, Outcome, Part, PermissionReply};
+use crate::host_tools;
 use crate::id::{MessageId, SessionId, TurnId};
 use crate::runtime::codex::CodexProtocol;
 use crate::runtime::{
@@ -34,6 +36,9 @@ impl Bench {
             anchor: None,
             beginning,
             params,
+            state: serde_json::Value::Null,
+            epoch: 1,
+            host_tools: host_tools::offered(&json!({}), &Registry::builtin()),
         };
         let mut out = Output::default();
         bench.protocol.open(&opening, &mut out);
@@ -103,7 +108,7 @@ impl Bench {
 
     pub(super) fn prompt(&mut self, turn: &str, text: &str) {
         let content = vec![Part::Text { text: text.into() }];
-        let message = Prompt { message_id: MessageId::trusted("m"), content };
+        let message = Prompt { message_id: MessageId::trusted("m"), content, origin: Origin::User };
         self.order(&Order::Prompt { turn_id: TurnId::trusted(turn), messages: vec![message] });
     }
 
@@ -155,11 +160,12 @@ fn a_thread_is_started_with_what_was_asked_for() {
         json!({
             "mcp_servers": { "demo": { "command": "demo", "default_tools_approval_mode": "prompt" } },
             "shell_environment_policy": { "set": { "A": "1" } },
-            "features": { "unified_exec_tty": false, "view_image": false },
+            "features": { "unified_exec_tty": false },
             "web_search": "disabled",
         })
     );
-    assert_eq!(start["dynamicTools"][0]["name"], "ask_user");
+    let offered: Vec<&Value> = start["dynamicTools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(offered, host_tools::NAMES);
     assert_eq!(bench.last("thread/name/set")["params"]["name"], "Named");
     let ready = bench.is_ready();
     assert_eq!((ready.provider_session_id.as_deref(), ready.version.as_deref()), (Some("t"), Some("0.166.0")));
@@ -316,7 +322,7 @@ fn turns_are_taken_back() {
 fn an_interrupt_waits_for_nothing() {
     let mut bench = Bench::ready(json!({}));
     bench.prompt("one", "hello");
-    bench.order(&Order::Interrupt);
+    bench.order(&Order::Interrupt { turn_id: None });
     assert!(!bench.wrote.iter().any(|line| line["method"] == "turn/interrupt"), "the turn has no name yet");
     bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
     assert_eq!(bench.last("turn/interrupt")["params"], json!({ "threadId": "t", "turnId": "u1" }));
@@ -342,7 +348,11 @@ fn an_interrupt_waits_for_nothing() {
 fn steers_wait_for_the_turn_and_may_be_refused() {
     let mut bench = Bench::ready(json!({}));
     bench.prompt("one", "hello");
-    let message = Prompt { message_id: MessageId::trusted("s1"), content: vec![Part::File { path: "/w/a.rs".into() }] };
+    let message = Prompt {
+        message_id: MessageId::trusted("s1"),
+        content: vec![Part::File { path: "/w/a.rs".into() }],
+        origin: Origin::User,
+    };
     bench.order(&Order::Steer { turn_id: TurnId::trusted("one"), message });
     bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
     let steer = bench.last("turn/steer")["params"].clone();
@@ -379,7 +389,7 @@ fn rejections_reach_the_model_and_stops_cancel() {
         (1, reject(None, AfterAnswer::Stop(AfterStop::Continue)), json!("cancel")),
     ] {
         bench.hear(&json!({ "method": "item/commandExecution/requestApproval", "id": id, "params": ask }));
-        bench.order(&Order::Answer { key: id.to_string(), answer });
+        bench.order(&Order::Answer { key: id.to_string(), answer, about: None });
         let answered = bench.wrote.iter().rfind(|line| line["id"] == id && line.get("result").is_some()).unwrap();
         assert_eq!(answered["result"]["decision"], decision);
     }
@@ -406,7 +416,7 @@ fn a_call_without_an_item_begins_and_ends() {
     let reply = PermissionReply::Once;
     let and_then = AfterAnswer::GoOn;
     let answer = Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then };
-    bench.order(&Order::Answer { key: "0".into(), answer });
+    bench.order(&Order::Answer { key: "0".into(), answer, about: None });
     // The other one is taken back before anybody has answered.
     bench.hear(&json!({ "method": "item/tool/requestUserInput", "id": 1, "params": ask("q") }));
     bench.tell("serverRequest/resolved", &json!({ "threadId": "t", "requestId": 1 }));
@@ -418,16 +428,21 @@ fn a_call_without_an_item_begins_and_ends() {
 }
 
 #[test]
-fn the_hosts_own_tool_becomes_a_question() {
+fn a_tool_of_the_session_is_carried_out_by_it() {
     let mut bench = Bench::ready(json!({}));
     bench.prompt("one", "hello");
     bench.reply("turn/start", &json!({ "turn": { "id": "u1" } }));
     let call = |tool: &str, arguments: Value| json!({ "threadId": "t", "turnId": "u1", "callId": "c", "tool": tool, "arguments": arguments });
-    let ask = call("ask_user", json!({ "questions": [{ "question": "Which?", "options": [{ "label": "A" }] }] }));
+    let ask = call("ask_user", json!({ "question": "Which?" }));
     bench.hear(&json!({ "method": "item/tool/call", "id": 0, "params": ask }));
-    assert!(bench.has(|report| matches!(report, Report::Ask { request: AskRequest::Question(_), .. })));
-    bench.order(&Order::Answer { key: "0".into(), answer: Answer::Question { answers: Some(vec![vec!["A".into()]]) } });
-    assert_eq!(bench.wrote.last().unwrap()["result"]["contentItems"][0]["text"], "Which?\nA");
+    assert!(bench.has(|report| matches!(report, Report::HostCall(call) if call.name == "ask_user" && call.key == "0")));
+    let result = |output: &str, is_error| Order::HostResult { key: "0".into(), output: output.to_owned(), is_error };
+    bench.order(&result("A", false));
+    let said = &bench.wrote.last().unwrap()["result"];
+    assert_eq!((&said["contentItems"][0]["text"], &said["success"]), (&json!("A"), &json!(true)));
+    let before = bench.wrote.len();
+    bench.order(&result("B", true));
+    assert_eq!(bench.wrote.len(), before, "it has one result");
     bench.hear(&json!({ "method": "item/tool/call", "id": 1, "params": call("other", json!({})) }));
     assert_eq!(bench.wrote.last().unwrap()["result"]["success"], false);
     bench.hear(&json!({ "method": "no/such/request", "id": 2, "params": {} }));
@@ -439,6 +454,6 @@ fn the_hosts_own_tool_becomes_a_question() {
 fn closing_is_one_word() {
     let mut bench = Bench::ready(json!({}));
     let before = bench.wrote.len();
-    bench.order(&Order::Close);
+    bench.order(&Order::Close { reason: crate::runtime::CloseReason::Idle });
     assert_eq!(bench.wrote[before..], [json!({ "method": "exit" })], "the router knows what has to be ended");
 }

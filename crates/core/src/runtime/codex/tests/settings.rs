@@ -103,6 +103,9 @@ fn a_name_with_a_hundred_thousand_parts_hurts_nobody() {
             anchor: None,
             beginning: Beginning::Fresh,
             params: json!({ "config": config }),
+            state: serde_json::Value::Null,
+            epoch: 1,
+            host_tools: Vec::new(),
         };
         let settings = Settings::of(&opening, &Map::new());
         let mut params = settings.thread_params(&Beginning::Fresh);
@@ -227,8 +230,8 @@ fn where_rules_decide_codex_asks_a_person_about_everything() {
             assert_eq!(given["sandbox"], at_start, "{mode} {method}");
             let config = &given["config"];
             assert_eq!(
-                (&config["features"]["unified_exec_tty"], &config["web_search"], &config["features"]["view_image"]),
-                (&json!(false), &json!("disabled"), &json!(false))
+                (&config["features"]["unified_exec_tty"], &config["web_search"]),
+                (&json!(false), &json!("disabled"))
             );
             assert_eq!(config["mcp_servers"]["db"], json!({ "default_tools_approval_mode": "prompt" }));
         }

@@ -33,7 +33,7 @@ fn ask(bench: &mut Bench, id: u64, item: &str) {
 fn answer(bench: &mut Bench, id: u64, reply: PermissionReply) {
     let and_then = AfterAnswer::GoOn;
     let answer = Answer::Permission { reply, updated_input: None, message: None, rule: None, and_then };
-    bench.order(&Order::Answer { key: id.to_string(), answer });
+    bench.order(&Order::Answer { key: id.to_string(), answer, about: None });
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_list_that_cannot_be_had_leaves_a_command_in_the_background() {
     begin(&mut bench, "two", "u2");
     started(&mut bench, "u2", &command("d", "inProgress"));
     bench.complete("u2", "completed");
-    bench.order(&Order::Interrupt);
+    bench.order(&Order::Interrupt { turn_id: None });
     bench.refuse("turn/interrupt", "no active turn to interrupt");
     assert_eq!(ends(&bench), 2);
 }

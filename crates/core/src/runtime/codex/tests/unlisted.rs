@@ -6,7 +6,7 @@ use super::orders::Bench;
 use crate::event::{Event, Outcome, Part, ToolResult};
 use crate::id::{MessageId, SessionId, TurnId};
 use crate::runtime::codex::ExecProtocol;
-use crate::runtime::{Beginning, Line, Opening, Order, Output, Prompt, Protocol, Report};
+use crate::runtime::{Beginning, Line, Opening, Order, Output, OutputFile, Prompt, Protocol, Report};
 
 fn begin(bench: &mut Bench, name: &str) {
     bench.prompt(name, "hello");
@@ -113,35 +113,91 @@ fn a_failed_compaction_has_a_code_of_its_own() {
 }
 
 #[test]
-fn pictures_are_read_and_brought() {
+fn pictures_are_brought_and_those_in_files_are_named_before_the_end() {
     let mut bench = Bench::ready(json!({}));
     begin(&mut bench, "u1");
     let content =
         json!([{ "type": "text", "text": "look" }, { "type": "image", "data": "AA==", "mimeType": "image/png" }]);
     let call = json!({ "type": "mcpToolCall", "id": "m", "server": "loom", "tool": "pic", "status": "completed", "result": { "content": content } });
     item(&mut bench, "item/completed", &call);
-    let view = |id: &str| json!({ "type": "imageView", "id": id, "path": "/w/p.png" });
-    for id in ["a", "b", "c"] {
-        item(&mut bench, "item/started", &view(id));
-        item(&mut bench, "item/completed", &view(id));
-        match id {
-            "a" => bench.reply("fs/readFile", &json!({ "dataBase64": "AQ==" })),
-            "b" => bench.refuse("fs/readFile", "no such file"),
-            _ => {}
-        }
+    let brought = calls(&bench.reports).remove(0).1;
+    assert_eq!((brought.output.as_str(), brought.images.unwrap()[0].data.as_deref()), ("look\n[image]", Some("AA==")));
+    // The file of a picture is named with the result, so it is read before anything that follows: the turn may end at once.
+    let view = |id: &str, path: &str| json!({ "type": "imageView", "id": id, "path": path });
+    for (id, path) in [("a", "/w/p.png"), ("b", "p.png")] {
+        item(&mut bench, "item/started", &view(id, path));
+        item(&mut bench, "item/completed", &view(id, path));
     }
-    assert_eq!(bench.last("fs/readFile")["params"], json!({ "path": "/w/p.png" }));
+    let made = |id: &str, status: &str| json!({ "type": "imageGeneration", "id": id, "status": status, "savedPath": "/w/m.png" });
+    item(&mut bench, "item/completed", &made("c", "completed"));
+    item(&mut bench, "item/completed", &made("d", "failed"));
     bench.complete("u1", "completed");
-    let brought: Vec<_> = calls(&bench.reports).into_iter().map(|(_, result)| result).collect();
-    let data = |result: &ToolResult| result.images.as_ref().map(|images| images[0].data.clone().unwrap());
-    let seen: Vec<_> = brought.iter().map(|result| (result.output.as_str(), data(result))).collect();
-    let expected = [
-        ("look\n[image]", Some("AA==".to_owned())),
-        ("/w/p.png\n[image]", Some("AQ==".to_owned())),
-        ("/w/p.png", None),
-        ("/w/p.png", None),
-    ];
-    assert_eq!(seen, expected);
+    let told = |report: &Report| match report {
+        Report::FactWithOutputFile { file, event: Event::ToolResult(result), .. } => {
+            let OutputFile::Picture { path } = &**file else { panic!("{file:?}") };
+            Some(format!("{} {path}", result.tool_use_id))
+        }
+        Report::Fact { event: Event::ToolResult(result), .. } => {
+            Some(format!("{} {:?}", result.tool_use_id, result.is_error))
+        }
+        Report::TurnEnded { .. } => Some("end".to_owned()),
+        _ => None,
+    };
+    let told: Vec<String> = bench.reports.iter().filter_map(told).skip(1).collect();
+    assert_eq!(told, ["u1:a /w/p.png", "u1:b false", "u1:c /w/m.png", "u1:d true", "end"]);
+}
+
+/// A thread that began in another process, at a place where its file has 100 bytes.
+fn resumed() -> Bench {
+    let beginning = Beginning::Resume { provider_session_id: "t".into(), wanted: false };
+    let mut bench = Bench::open(beginning, json!({}));
+    bench.reply("thread/resume", &json!({ "thread": { "id": "t", "path": "/r" }, "cwd": "/w" }));
+    assert_eq!(bench.last(READ)["params"], json!({ "path": "/r" }));
+    bench.reply(READ, &json!({ "end": 100, "items": [] }));
+    bench
+}
+
+const READ: &str = "host/rollout/read";
+
+#[test]
+fn calls_without_an_item_are_read_from_the_file_of_a_resumed_thread() {
+    let mut bench = resumed();
+    let call = json!({ "type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": "it" });
+    let output =
+        json!({ "type": "custom_tool_call_output", "call_id": "p", "output": "apply_patch verification failed" });
+    let ends = |bench: &Bench| bench.reports.iter().filter(|report| matches!(report, Report::TurnEnded { .. })).count();
+    begin(&mut bench, "u1");
+    bench.complete("u1", "completed");
+    assert_eq!(bench.last(READ)["params"], json!({ "path": "/r", "from": 100, "turnId": "u1" }));
+    assert_eq!(ends(&bench), 0, "the calls come first");
+    bench.reply(READ, &json!({ "end": 150, "items": [&call, &output, &call, &output] }));
+    assert_eq!(ends(&bench), 1);
+    let told: Vec<_> = calls(&bench.reports).into_iter().map(|(tool, result)| (tool, result.is_error)).collect();
+    assert_eq!(told, [("Edit".to_owned(), true)], "once");
+    let at = |wanted: fn(&Report) -> bool| bench.reports.iter().position(wanted);
+    let result = at(|report| matches!(report, Report::Fact { event: Event::ToolResult(_), .. }));
+    assert!(result < at(|report| matches!(report, Report::TurnEnded { .. })));
+    // A file that cannot be read holds no turn, and what is known stays known.
+    begin(&mut bench, "u2");
+    bench.complete("u2", "completed");
+    assert_eq!(bench.last(READ)["params"]["from"], 150);
+    bench.refuse(READ, "no such file");
+    assert_eq!(ends(&bench), 2);
+}
+
+#[test]
+fn a_turn_that_is_over_without_its_file_ends_once() {
+    let mut bench = resumed();
+    begin(&mut bench, "u1");
+    bench.complete("u1", "completed");
+    let read = bench.last(READ);
+    bench.order(&Order::Interrupt { turn_id: None });
+    bench.refuse("turn/interrupt", "no active turn to interrupt");
+    let call = json!({ "type": "function_call", "call_id": "n", "name": "weave", "arguments": "{}" });
+    let output = json!({ "type": "function_call_output", "call_id": "n", "output": "unsupported call: weave" });
+    bench.hear(&json!({ "id": read["id"], "result": { "end": 150, "items": [call, output] } }));
+    let ends = bench.reports.iter().filter(|report| matches!(report, Report::TurnEnded { .. })).count();
+    assert_eq!((ends, calls(&bench.reports).len()), (1, 0), "it is too late for its calls");
 }
 
 #[test]
@@ -194,13 +250,19 @@ fn names_that_are_counted_do_not_come_again_in_a_later_turn() {
         anchor: None,
         beginning: Beginning::Fresh,
         params: Value::Null,
+        state: serde_json::Value::Null,
+        epoch: 1,
+        host_tools: Vec::new(),
     };
     let mut said = Vec::new();
     for turn in ["turn-1", "turn-2", "turn-3"] {
         let (mut exec, mut out) = (ExecProtocol::default(), Output::default());
         exec.open(&opening, &mut out);
-        let message =
-            Prompt { message_id: MessageId::trusted("m"), content: vec![Part::Text { text: "hello".into() }] };
+        let message = Prompt {
+            message_id: MessageId::trusted("m"),
+            content: vec![Part::Text { text: "hello".into() }],
+            origin: crate::event::Origin::User,
+        };
         exec.order(&Order::Prompt { turn_id: TurnId::trusted(turn), messages: vec![message] }, &mut out);
         for item in [
             json!({ "type": "command_execution", "id": "item_0", "command": "ls", "status": "completed", "exit_code": 0 }),

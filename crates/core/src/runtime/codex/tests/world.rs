@@ -90,6 +90,8 @@ impl World {
                     ..Limits::default()
                 },
                 ids: IdSource::seeded(seed ^ (number << 40)),
+                components: std::sync::Arc::default(),
+                budgets: std::sync::Arc::default(),
             };
             let mut machine = Machine::new(setup, State::default());
             let mut out = Output::default();
@@ -142,6 +144,7 @@ impl World {
                     self.now = self.now.max(deadline);
                 }
                 self.input(at, Input::Tick);
+                self.retry_refused();
             }
             _ => {
                 if self.dice.one_in(4) {
@@ -155,7 +158,7 @@ impl World {
     fn command(&mut self, at: usize) -> Option<Command> {
         let message = |dice: &mut Dice| {
             let text = dice.pick(["go", "go on", "/compact", "/review"]).to_owned();
-            Message { id: None, content: vec![Part::Text { text }], origin: Origin::User }
+            Message { id: None, content: vec![Part::Text { text }], origin: Origin::User, source: None }
         };
         Some(match self.dice.below(12) {
             0..=4 => {
@@ -215,7 +218,7 @@ impl World {
                     let description = "it was told to".to_owned();
                     self.input(at, Input::Exited { exit_code: Some(0), description });
                 }
-                Effect::StoreRule { .. } => {}
+                Effect::StoreRule { .. } | Effect::Attach | Effect::Disconnect => {}
                 Effect::Reply { to, .. } => {
                     assert!(self.sessions[at].waiting.remove(&to), "replied twice, or to nobody");
                 }
@@ -280,6 +283,13 @@ impl World {
         }
     }
 
+    /// What the hub does after a pause, also when nobody is there any more.
+    fn retry_refused(&mut self) {
+        let mut routed = Routed::default();
+        self.router.retry_refused(&mut routed);
+        self.take(routed);
+    }
+
     fn server_dies(&mut self) {
         let mut routed = Routed::default();
         self.router.server_closed("it crashed", &mut routed);
@@ -293,6 +303,7 @@ impl World {
     /// The server does all it owes, and people answer; no deadline passes.
     fn come_to_rest(&mut self) {
         for _ in 0..300 {
+            self.retry_refused();
             while let Some(late) = self.server.late(&mut self.dice) {
                 self.moving.push_back(Moving::FromServer(late));
             }
@@ -340,6 +351,7 @@ impl World {
             self.input(at, Input::Shutdown);
         }
         for _ in 0..100 {
+            self.retry_refused();
             self.pump();
             while let Some(late) = self.server.late(&mut self.dice) {
                 self.moving.push_back(Moving::FromServer(late));

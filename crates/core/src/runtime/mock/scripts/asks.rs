@@ -286,8 +286,13 @@ pub(super) fn question(t: &str) -> Vec<Step> {
 
 pub(super) fn interrupt(t: &str) -> Vec<Step> {
     let asked = Interrupt {
-        component_name: "DatePicker".to_owned(),
-        props: json!({ "label": "When shall the cloth be ready?", "min": "2026-01-01" }),
+        component_name: "form".to_owned(),
+        props: json!({
+            "title": "When shall the cloth be ready?",
+            "schema": { "type": "object", "properties": { "date": { "type": "string", "format": "date" } }, "required": ["date"] },
+        }),
+        // Whatever a client can give: not all of them draw forms.
+        value_schema: Some(json!({})),
         surface: Surface::Chat,
         ..Interrupt::default()
     };

@@ -1,10 +1,12 @@
 //! What the mock can play. Each command is a list of steps; `demo` is several of them in a row.
 
 mod asks;
+mod components;
 mod limits;
 mod parallel;
 mod proposals;
 mod shared;
+mod spending;
 mod steps;
 
 use serde_json::json;
@@ -13,9 +15,10 @@ use self::asks::{
     client_tool, clients_tools, interrupt, parallel_permission, permission, permissions, plan_approval, question,
     questions, subagent_permission,
 };
+pub(super) use self::components::pressed;
 use self::parallel::parallel;
-pub(super) use self::shared::pressed;
-use self::shared::{buttons, component, state};
+use self::proposals::host_tool;
+use self::shared::{buttons, state};
 use self::steps::{ConcatSteps as _, progress, result, say, start, thinking, turn_end, usage};
 use super::agent::{HostState, Step, Stream, StreamText};
 use super::wire::AgentMessage;
@@ -23,7 +26,7 @@ use crate::event::{
     Activity, ArtifactCreated, ArtifactUpdated, ArtifactVersion, BackgroundEnded, BackgroundKind, BackgroundStarted,
     CompactionEnd, CompactionReason, CompactionStart, CompactionTrigger, Delta, DiffUpdated, EndReason, Event,
     EvidenceChanged, Failure, FileChange, FileDiff, Outcome, PlanStep, PlanUpdated, Status, StepStatus, SubagentEnded,
-    SubagentStarted, TurnResult, WorkStatus,
+    SubagentStarted, Surface, TurnResult, WorkStatus,
 };
 use crate::id::{BackgroundId, BlockId, SubagentId, ToolUseId};
 
@@ -39,6 +42,9 @@ const HELP: &[(&str, &str)] = &[
     ("permissions", "asks for two things at once"),
     ("bash COMMAND", "a command that the rules decide about; nothing is run"),
     ("call TOOL INPUT", "the same with any tool; INPUT is JSON or a path"),
+    ("spend TOKENS [TIMES]", "says that it has used TOKENS, then makes a call; so many times"),
+    ("burn TOKENS", "says that it has used TOKENS, then talks on without a call"),
+    ("circle TIMES", "makes the same call with the same result, so many times"),
     ("parallel permission", "asks while another call runs"),
     ("question", "asks you two questions"),
     ("questions", "asks twice at once"),
@@ -49,11 +55,19 @@ const HELP: &[(&str, &str)] = &[
     ("subagent permission", "starts a helper that asks before it runs a command"),
     ("background", "starts work that ends after the turn, and then speaks unasked"),
     ("background forever", "starts work that goes on until it is stopped"),
-    ("component", "a chart that is updated in place"),
+    ("component", "a chart that grows"),
+    ("components [NAME]", "every component that ships, or one, in all its states"),
+    ("weather", "a call that a component shows"),
+    ("research", "a component that finds more and more"),
+    ("plan editor", "a plan beside the conversation that waits for your approval"),
+    ("approval [all]", "waits for your approval above the conversation, or on every surface in turn"),
+    ("mover", "a component that goes from place to place"),
+    ("bound", "a component that shows the shared state"),
     ("buttons", "a note with a button, which says what you pressed"),
     ("interrupt", "a form that waits for your value"),
     ("client", "says which tools clients run for it"),
     ("client TOOL [INPUT]", "calls one of them"),
+    ("host TOOL [INPUT]", "calls a tool that the session serves"),
     ("state", "shared state, then a patch to it"),
     ("artifact", "a document in two versions"),
     ("compaction", "compacts its history"),
@@ -104,6 +118,11 @@ pub(super) fn play(prompt: &str, t: &str, host_state: &HostState) -> Vec<Step> {
         ["permissions"] => permissions(t),
         ["bash", _, ..] => proposals::bash(t, prompt.trim_start().strip_prefix("bash").unwrap_or(prompt).trim()),
         ["call", tool, _, ..] => proposals::call(t, tool, prompt),
+        ["spend", _] | ["spend", _, _] if number(1).is_some() => {
+            spending::spend(t, number(1).unwrap_or(0), number(2).unwrap_or(1))
+        }
+        ["burn", _] if number(1).is_some() => spending::burn(t, number(1).unwrap_or(0)),
+        ["circle", _] if number(1).is_some() => spending::circle(t, number(1).unwrap_or(0)),
         ["question"] => question(t),
         ["questions"] => questions(t),
         ["plan"] => plan(t),
@@ -112,12 +131,22 @@ pub(super) fn play(prompt: &str, t: &str, host_state: &HostState) -> Vec<Step> {
         ["subagent"] => subagent(t),
         ["background"] => background(t),
         ["background", "forever"] => background_forever(t),
-        ["component"] => component(t),
+        ["component"] => components::chart(t),
+        ["components"] => components::gallery(t, None),
+        ["components", name] => components::gallery(t, Some(name)),
+        ["weather"] => components::weather(t),
+        ["research"] => components::research(t),
+        ["plan", "editor"] => components::plan_editor(t),
+        ["approval"] => components::approval(t, &[Surface::Overlay]),
+        ["approval", "all"] => components::approval(t, Surface::ALL),
+        ["mover"] => components::mover(t),
+        ["bound"] => components::bound(t),
         ["buttons"] => buttons(t),
         ["interrupt"] => interrupt(t),
         ["state"] => state(t, host_state),
         ["client"] => clients_tools(t, host_state),
         ["client", tool, ..] => client_tool(t, tool, prompt, host_state),
+        ["host", tool, ..] => host_tool(t, tool, prompt),
         ["artifact"] => artifact(t),
         ["compaction"] => compaction(),
         ["retract"] => retract(t),
@@ -239,7 +268,7 @@ fn demo(t: &str) -> Vec<Step> {
     steps.extend(diff(t));
     steps.extend(subagent(t));
     steps.extend(plan_at(3));
-    steps.extend(component(t));
+    steps.extend(components::chart(t));
     steps.extend(state(t, &HostState::default()));
     steps.extend(image(t));
     steps.extend(artifact(t));
@@ -332,6 +361,7 @@ fn unknown(t: &str) -> Vec<Step> {
         title: "A book about weaving".to_owned(),
         status: "found".to_owned(),
         detail: None,
+        ..EvidenceChanged::default()
     };
     [vec![say(&Event::from(found))], words_in(t, "found", "I found something.")].concat_steps()
 }
@@ -498,12 +528,23 @@ fn artifact(t: &str) -> Vec<Step> {
         ..ArtifactCreated::default()
     };
     let content = Some("# Pattern\n\nover, under, over\n".to_owned());
-    let updated = ArtifactUpdated { artifact_id: artifact_id.clone(), title: None, content, blob: None };
+    let updated = ArtifactUpdated {
+        artifact_id: artifact_id.clone(),
+        title: None,
+        content,
+        blob: None,
+        ..ArtifactUpdated::default()
+    };
     vec![
         say(&Event::from(created)),
         Step::Sleep { ms: 40 },
         say(&Event::from(updated)),
-        say(&Event::from(ArtifactVersion { artifact_id, version: 2, label: Some("tighter".to_owned()) })),
+        say(&Event::from(ArtifactVersion {
+            artifact_id,
+            version: 2,
+            label: Some("tighter".to_owned()),
+            ..ArtifactVersion::default()
+        })),
     ]
 }
 

@@ -1,4 +1,5 @@
-//! Calls that wait for what the rules say. Nothing is really run; the log is the same as if it had been.
+//! Calls that wait for what the rules say, or for the session that carries them out. Of the first nothing is really run; the log is the same as if it
+//! had been.
 
 use serde_json::{Value, json};
 
@@ -20,6 +21,26 @@ pub(super) fn call(t: &str, tool: &str, prompt: &str) -> Vec<Step> {
     let given = prompt.split_once(tool).map(|(_, input)| input.trim()).unwrap_or_default();
     let input = serde_json::from_str(given).ok().filter(Value::is_object);
     proposal(t, tool, input.unwrap_or_else(|| json!({ "file_path": given })))
+}
+
+/// Calls a tool that the session serves.
+pub(super) fn host_tool(t: &str, tool: &str, prompt: &str) -> Vec<Step> {
+    let given = prompt.split_once(tool).map(|(_, input)| input.trim()).unwrap_or_default();
+    let input = serde_json::from_str(given).unwrap_or_else(|_| json!({}));
+    let id = format!("{t}-{tool}");
+    let started = start(&id, tool, input.clone(), |_| {});
+    let say = AgentMessage::HostCall { key: id.clone(), by: None, tool: tool.to_owned(), input };
+    let t = t.to_owned();
+    let then = move |given: &AskAnswer| {
+        let (output, failed) = match given {
+            AskAnswer::Served { output, is_error } => (output.clone(), *is_error),
+            _ => (String::new(), true),
+        };
+        let text = format!("The session says: {output}");
+        let result = result(&id, &output, |result| result.is_error = failed);
+        [vec![result], words_in(&t, "served", &text)].concat_steps()
+    };
+    vec![started, Step::Ask { say, then: Box::new(then) }]
 }
 
 fn proposal(t: &str, tool: &str, input: Value) -> Vec<Step> {

@@ -1,42 +1,24 @@
-//! What the agent shares with its clients: components that are shown and pressed, and the shared state.
+//! What the agent shares with its clients: a note with a button, and the shared state. Other components are in `components`.
 
 use serde_json::{Value, json};
 
 use super::super::agent::{HostState, Step};
 use super::steps::say;
 use super::words_in;
-use crate::event::{ComponentUpdate, Event, StateDelta, StateSnapshot, Surface};
+use crate::event::{ComponentUpdate, Event, StateDelta, StateSnapshot};
 
-pub(super) fn component(t: &str) -> Vec<Step> {
-    let update = |props: Value, merge: bool| {
-        let (component_id, name) = (format!("{t}-chart"), "BarChart".to_owned());
-        say(&Event::from(ComponentUpdate { component_id, name, surface: Surface::Chat, props, merge }))
-    };
-    vec![
-        update(json!({ "title": "Threads", "values": [3, 5] }), false),
-        Step::Sleep { ms: 80 },
-        update(json!({ "values": [3, 5, 8] }), true),
-    ]
-}
+/// How the id of the note with a button ends.
+pub(super) const BUTTONS: &str = "-buttons";
 
 /// A note with a button.
 pub(super) fn buttons(t: &str) -> Vec<Step> {
     let props = json!({
         "title": "Shuttle",
         "text": "Nothing was pressed yet.",
-        "actions": [{ "name": "throw", "label": "Throw it", "payload": { "rows": 1 } }],
+        "actions": [{ "action": "throw", "name": "throw", "label": "Throw it", "payload": { "rows": 1 } }],
     });
-    vec![note(format!("{t}-buttons"), props, false)]
-}
-
-/// What it shows when something was pressed.
-pub(in super::super) fn pressed(component_id: String, action: &str, payload: &Value) -> Step {
-    note(component_id, json!({ "text": format!("You pressed {action}, with {payload}.") }), true)
-}
-
-fn note(component_id: String, props: Value, merge: bool) -> Step {
-    let (name, surface) = ("Note".to_owned(), Surface::Chat);
-    say(&Event::from(ComponentUpdate { component_id, name, surface, props, merge }))
+    let (component_id, name) = (format!("{t}{BUTTONS}"), "markdown".to_owned());
+    vec![say(&Event::from(ComponentUpdate { component_id, name, props, ..ComponentUpdate::default() }))]
 }
 
 pub(super) fn state(t: &str, host_state: &HostState) -> Vec<Step> {
@@ -47,7 +29,7 @@ pub(super) fn state(t: &str, host_state: &HostState) -> Vec<Step> {
     let mut steps = vec![
         say(&Event::from(StateSnapshot { state: json!({ "rows": 1, "colours": ["indigo"] }) })),
         Step::Sleep { ms: 40 },
-        say(&Event::from(StateDelta { patch, by: "agent".to_owned() })),
+        say(&Event::from(StateDelta { patch, by: "agent".to_owned(), ..StateDelta::default() })),
     ];
     steps.extend(words_in(t, "state", "The shared state has two rows now."));
     steps
@@ -57,7 +39,7 @@ pub(super) fn state(t: &str, host_state: &HostState) -> Vec<Step> {
 fn add_row(t: &str, state: &Value) -> Vec<Step> {
     let rows = state.get("rows").and_then(Value::as_u64).unwrap_or(0) + 1;
     let patch = json!([{ "op": "add", "path": "/rows", "value": rows }]);
-    let mut steps = vec![say(&Event::from(StateDelta { patch, by: "agent".to_owned() }))];
+    let mut steps = vec![say(&Event::from(StateDelta { patch, by: "agent".to_owned(), ..StateDelta::default() }))];
     steps.extend(words_in(t, "state", &format!("I was told {state}; there is one row more now.")));
     steps
 }

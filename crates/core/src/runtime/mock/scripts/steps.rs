@@ -35,7 +35,7 @@ pub(super) fn start(id: &str, tool: &str, input: Value, more: impl FnOnce(&mut T
 
 pub(super) fn progress(id: &str, text: &str, fraction: f64) -> Step {
     let (tool_use_id, text) = (ToolUseId::trusted(id), Some(text.to_owned()));
-    say(&Event::from(ToolProgress { tool_use_id, text, fraction: Some(fraction) }))
+    say(&Event::from(ToolProgress { tool_use_id, text, fraction: Some(fraction), ..ToolProgress::default() }))
 }
 
 pub(super) fn result(id: &str, output: &str, more: impl FnOnce(&mut ToolResult)) -> Step {

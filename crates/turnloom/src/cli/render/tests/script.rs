@@ -58,7 +58,7 @@ impl Script {
 
 pub(super) fn message(text: &str) -> UserMessage {
     let content = vec![Part::Text { text: text.to_owned() }];
-    UserMessage { message_id: MessageId::trusted("m"), content, origin: Origin::User }
+    UserMessage { message_id: MessageId::trusted("m"), content, origin: Origin::User, source: None }
 }
 
 pub(super) fn delta(block: &str, text: &str) -> Delta {
