@@ -1,11 +1,16 @@
-// Makes the types of the API and of the events from the documents that the daemon's code gives (docs/reference).
+// Makes the types of the API and of the events from the documents that the daemon's code gives (docs/reference), and those of the built-in
+// components from the registry itself.
 // With `--check` it writes nothing and fails when what is committed is not current.
 
 import { readFile, writeFile } from 'node:fs/promises'
 
 import openapiTS, { astToString } from 'openapi-typescript'
 
+import { registrySchemas } from './registry.js'
+
 const REFERENCE = new URL('../../../docs/reference/', import.meta.url)
+/** The built-in components, as the daemon has them. */
+const REGISTRY = new URL('../../../crates/core/src/component/builtin.jsonl', import.meta.url)
 const GENERATED = new URL('../src/generated/', import.meta.url)
 
 /** The routes that this client calls. Other people's protocols have clients of their own. */
@@ -50,6 +55,7 @@ const read = async (name) => JSON.parse(await readFile(new URL(name, REFERENCE),
 const made = {
   'api.ts': ownSchemas(await read('openapi.json'), await read('asyncapi.json')),
   'events.ts': eventSchemas(await read('events.schema.json')),
+  'components.ts': asDocument(registrySchemas(await readFile(REGISTRY, 'utf8'))),
 }
 
 const stale = []

@@ -5,6 +5,7 @@ import type { StreamOptions } from './follow.js'
 import { streamAsks, streamSessions, type StreamSessionsOptions } from './lists.js'
 import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
 import { Streams, pathOf as of } from './streams.js'
+import { SessionTools } from './tools.js'
 import { streamTasks, type Task, type TaskEvent } from './tasks.js'
 import type * as Types from './types.js'
 import { streamView, type StreamViewOptions } from './view/stream.js'
@@ -14,6 +15,7 @@ import { streamWire, type StreamWireOptions, type WireLine } from './wire.js'
 export class Turnloom {
   readonly #requester: Requester
   readonly #streams: Streams
+  readonly #tools = new Map<string, SessionTools>()
 
   constructor(options: ClientOptions = {}) {
     this.#requester = new Requester(options)
@@ -263,6 +265,179 @@ export class Turnloom {
     return this.#send('POST', of(id, 'tool-results', toolUseId), result, options)
   }
 
+  /** The rules that count in a session or in a directory, the modes, and what is wrong with files of rules. */
+  getPolicy(query: { session?: string; cwd?: string } = {}, options?: CallOptions): Promise<Types.Policy> {
+    return this.#get('/api/policy', query, options)
+  }
+
+  /** Only what is wrong with files of rules that count there. */
+  async getPolicyProblems(
+    query: { session?: string; cwd?: string } = {},
+    options?: CallOptions,
+  ): Promise<Types.PolicyProblem[]> {
+    return (await this.#get<{ problems: Types.PolicyProblem[] }>('/api/policy/problems', query, options)).problems
+  }
+
+  /** What people have answered *always* to. */
+  async listRules(options?: CallOptions): Promise<Types.StoredRule[]> {
+    return (await this.#get<{ rules: Types.StoredRule[] }>('/api/rules', {}, options)).rules
+  }
+
+  /** Takes back an *always*: equal calls ask again. */
+  removeRule(ruleId: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', `/api/rules/${encodeURIComponent(ruleId)}`, undefined, options)
+  }
+
+  /** What would change if these were the user's own rules. With `sessions` it is told in parts: `next_cursor` of one is the `cursor` of the next. */
+  testRules(proposed: Types.ProposedRules, options?: CallOptions): Promise<Types.RulesTest> {
+    return this.#send('POST', '/api/policy/test', proposed, options)
+  }
+
+  /** Rules that would answer what people keep answering. */
+  async suggestRules(query: { since?: string } = {}, options?: CallOptions): Promise<Types.RuleSuggestion[]> {
+    const path = '/api/policy/suggestions'
+    return (await this.#get<{ suggestions: Types.RuleSuggestion[] }>(path, query, options)).suggestions
+  }
+
+  /** The user's own rules, as the text that they are. */
+  getOwnRules(options?: CallOptions): Promise<Types.OwnRules> {
+    return this.#get('/api/policy/own', {}, options)
+  }
+
+  /** Other rules in their place; `was` is the `sha256` of those that were read. What is wrong is refused with its line. */
+  replaceOwnRules(rules: { text: string; was: string }, options?: CallOptions): Promise<Types.OwnRules> {
+    return this.#send('PUT', '/api/policy/own', rules, options)
+  }
+
+  /** One more rule, in TOML without `[[rule]]`. One that is there is not added twice. */
+  addOwnRule(rule: string, options?: CallOptions): Promise<Types.AddedRule> {
+    return this.#send('POST', '/api/policy/own/rules', { rule }, options)
+  }
+
+  /** How other services talk to agents, by name. */
+  async listChannels(options?: CallOptions): Promise<Types.Channel[]> {
+    return (await this.#get<{ channels: Types.Channel[] }>('/api/channels', {}, options)).channels
+  }
+
+  getChannel(name: string, options?: CallOptions): Promise<Types.Channel> {
+    return this.#get(channelPath(name), {}, options)
+  }
+
+  /** Makes a channel. Its secrets are kept and not shown again. */
+  createChannel(channel: Types.NewChannel, options?: CallOptions): Promise<Types.Channel> {
+    return this.#send('POST', '/api/channels', channel, options)
+  }
+
+  /** Changes what is given of a channel; `null` takes back what was set. */
+  updateChannel(name: string, changes: Types.ChannelPatch, options?: CallOptions): Promise<Types.Channel> {
+    return this.#send('PATCH', channelPath(name), changes, options)
+  }
+
+  /** Removes a channel; its sessions stay. */
+  removeChannel(name: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', channelPath(name), undefined, options)
+  }
+
+  /** The newest deliveries of a channel first. */
+  async listChannelDeliveries(
+    name: string,
+    query: { limit?: number } = {},
+    options?: CallOptions,
+  ): Promise<Types.ChannelDelivery[]> {
+    const path = `${channelPath(name)}/deliveries`
+    return (await this.#get<{ deliveries: Types.ChannelDelivery[] }>(path, query, options)).deliveries
+  }
+
+  /** Tries a delivery again that failed: its turn, or its answer. */
+  retryChannelDelivery(name: string, deliveryId: string, options?: CallOptions): Promise<Types.ChannelDelivery> {
+    return this.#send('POST', `${channelPath(name)}/deliveries/${encodeURIComponent(deliveryId)}/retry`, {}, options)
+  }
+
+  /** Who is told what happens in sessions, oldest first. */
+  async listWebhooks(options?: CallOptions): Promise<Types.Webhook[]> {
+    return (await this.#get<{ webhooks: Types.Webhook[] }>('/api/webhooks', {}, options)).webhooks
+  }
+
+  getWebhook(webhookId: string, options?: CallOptions): Promise<Types.Webhook> {
+    return this.#get(webhookPath(webhookId), {}, options)
+  }
+
+  /** Subscribes an address. The secret is made if none is given, and told once. */
+  createWebhook(webhook: Types.NewWebhook, options?: CallOptions): Promise<Types.MadeWebhook> {
+    return this.#send('POST', '/api/webhooks', webhook, options)
+  }
+
+  updateWebhook(webhookId: string, changes: Types.WebhookPatch, options?: CallOptions): Promise<Types.Webhook> {
+    return this.#send('PATCH', webhookPath(webhookId), changes, options)
+  }
+
+  removeWebhook(webhookId: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', webhookPath(webhookId), undefined, options)
+  }
+
+  /** What was sent, what waits and what nobody took. */
+  listWebhookDeliveries(webhookId: string, options?: CallOptions): Promise<Types.WebhookDeliveries> {
+    return this.#get(`${webhookPath(webhookId)}/deliveries`, {}, options)
+  }
+
+  /** Sends an event again that is listed. */
+  redeliverWebhook(webhookId: string, deliveryId: string, options?: CallOptions): Promise<void> {
+    return this.#send('POST', `${webhookPath(webhookId)}/redeliver`, { delivery_id: deliveryId }, options)
+  }
+
+  /** Sends a test event at once, and tells what the receiver answered. */
+  testWebhook(webhookId: string, options?: CallOptions): Promise<Types.WebhookTested> {
+    return this.#send('POST', `${webhookPath(webhookId)}/test`, {}, options)
+  }
+
+  /** Has prompts sent by themselves. With a `schedule_id` of its own, a retry is safe. */
+  createSchedule(schedule: Types.NewSchedule, options?: CallOptions): Promise<Types.Schedule> {
+    return this.#send('POST', '/api/schedules', schedule, options)
+  }
+
+  async listSchedules(options?: CallOptions): Promise<Types.Schedule[]> {
+    return (await this.#get<{ schedules: Types.Schedule[] }>('/api/schedules', {}, options)).schedules
+  }
+
+  getSchedule(scheduleId: string, options?: CallOptions): Promise<Types.Schedule> {
+    return this.#get(`/api/schedules/${encodeURIComponent(scheduleId)}`, {}, options)
+  }
+
+  /** Changes a schedule; `{ paused: true }` pauses it. What is not given stays. */
+  updateSchedule(scheduleId: string, update: Types.ScheduleUpdate, options?: CallOptions): Promise<Types.Schedule> {
+    return this.#send('PATCH', `/api/schedules/${encodeURIComponent(scheduleId)}`, update, options)
+  }
+
+  /** Removes a schedule and its history; the sessions of its runs stay. */
+  removeSchedule(scheduleId: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', `/api/schedules/${encodeURIComponent(scheduleId)}`, undefined, options)
+  }
+
+  runSchedule(scheduleId: string, options?: CallOptions): Promise<Types.ScheduleRun> {
+    return this.#send('POST', `/api/schedules/${encodeURIComponent(scheduleId)}/run`, {}, options)
+  }
+
+  /** The runs of a schedule, the newest first: `next_cursor` of one page is the `cursor` of the next. */
+  listRuns(
+    scheduleId: string,
+    page: { limit?: number; cursor?: string } = {},
+    options?: CallOptions,
+  ): Promise<Types.ScheduleRuns> {
+    return this.#get(`/api/schedules/${encodeURIComponent(scheduleId)}/runs`, page, options)
+  }
+
+  /** When a schedule would be due that is not there yet. */
+  async previewSchedule(preview: Types.SchedulePreview, options?: CallOptions): Promise<string[]> {
+    return (await this.#send<{ times: string[] }>('POST', '/api/schedules/preview', preview, options)).times
+  }
+
+  /** The tools that this program runs for the agent of a session: `tools(id).registerTool(name, schema, handler)`. */
+  tools(id: string): SessionTools {
+    const known = this.#tools.get(id) ?? new SessionTools(this, id)
+    this.#tools.set(id, known)
+    return known
+  }
+
   /** The document that the agent and all clients share; an empty object as long as nobody has set it. */
   getState(id: string, options?: CallOptions): Promise<Types.SharedState> {
     return this.#get(of(id, 'state'), {}, options)
@@ -271,6 +446,18 @@ export class Turnloom {
   /** Changes the shared document, all of the patch or nothing, and gives what it is then. */
   patchState(id: string, patch: Types.PatchOperation[], options?: CallOptions): Promise<Types.SharedState> {
     return this.#send('PATCH', of(id, 'state'), patch, options)
+  }
+
+  /** The components that agents may show; with a `session`, also its own. */
+  listComponents(
+    query: { session?: string; surface?: Types.Surface } = {},
+    options?: CallOptions,
+  ): Promise<Types.ComponentList> {
+    return this.#get('/api/components', query, options)
+  }
+
+  getComponent(name: string, options?: CallOptions): Promise<Types.ComponentEntry> {
+    return this.#get(`/api/components/${encodeURIComponent(name)}`, {}, options)
   }
 
   /** Tells the agent what was done in one of its components. Resolves when that is in the log. */
@@ -362,3 +549,6 @@ interface Queue {
 const asSend = (message: Message): Types.SendMessage => (typeof message === 'string' ? { message } : message)
 
 const blob = (id: string) => `/api/blobs/${encodeURIComponent(id)}`
+
+const channelPath = (name: string) => `/api/channels/${encodeURIComponent(name)}`
+const webhookPath = (id: string) => `/api/webhooks/${encodeURIComponent(id)}`

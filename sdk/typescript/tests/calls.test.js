@@ -275,3 +275,35 @@ test('what makes no sense is refused with a word', async () => {
   await assert.rejects(client.streamTurn('nobody', 'hello').next(), { code: 'session_not_found' })
   await assert.rejects(client.getSession(id, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
 })
+
+test('rules: which count, what was learned, what others would change, and the own file', async () => {
+  const { client } = the
+  const id = await the.session({ mode: 'implement' })
+  const turned = turn(id, 'bash npm publish')
+  const ask = await eventually('it asks', async () =>
+    (await client.listAsks()).find(({ session_id }) => session_id === id),
+  )
+  const { rule } = ask.request.options.find(({ scope }) => scope === 'session')
+  await client.replyPermission(id, ask.ask_id, { reply: 'always', rule })
+  await turned
+  const policy = await client.getPolicy({ session: id })
+  assert.equal(policy.choices[0].name, 'plan')
+  assert.deepEqual(await client.getPolicyProblems({ session: id }), [])
+  const [learned] = await client.listRules()
+  assert.deepEqual([learned.rule, learned.chosen.session_id], [rule, id])
+  assert.equal(await client.removeRule(learned.id), undefined)
+  await assert.rejects(client.removeRule(learned.id), { code: 'rule_not_found' })
+
+  const added = await client.addOwnRule('effect = "deny"\ncommand = "npm publish"')
+  const own = await client.getOwnRules()
+  assert.match(own.text, new RegExp(added.id))
+  const tried = await client.testRules({ rules: '', sessions: 100 })
+  assert.ok(
+    tried.changed.some((call) => call.session_id === id && call.old_rule === added.name),
+    JSON.stringify(tried),
+  )
+  await assert.rejects(client.replaceOwnRules({ text: 'x', was: own.sha256 }), { code: 'rules_broken', status: 422 })
+  assert.equal((await client.replaceOwnRules({ text: '', was: own.sha256 })).text, '')
+  await assert.rejects(client.replaceOwnRules({ text: '', was: own.sha256 }), { code: 'rules_changed', status: 409 })
+  assert.ok(Array.isArray(await client.suggestRules()))
+})

@@ -33,16 +33,17 @@ test('what is pressed in a component reaches the agent', async () => {
   const id = await the.session()
   await assert.rejects(client.callBack(id, 'none', { action: 'throw' }), { code: 'component_not_found', status: 404 })
   for await (const _ of client.streamTurn(id, 'buttons')) void _
-  const [{ component_id }] = (await client.getView(id)).components
+  // In the conversation, a component is a block.
+  const shown = async () =>
+    (await client.getView(id)).messages.flatMap(({ blocks }) => blocks).find(({ kind }) => kind === 'component')
+  const { component_id } = await shown()
   const noted = await client.callBack(id, component_id, { action: 'throw', payload: { rows: 2 } })
   const { events } = await client.getEvents(id, { types: ['component_callback'] })
   assert.deepEqual(
     events.map(({ seq, data }) => [seq, data.action, data.payload]),
     [[noted.seq, 'throw', { rows: 2 }]],
   )
-  await eventually('the component says so', async () =>
-    (await client.getView(id)).components[0].props.text.startsWith('You pressed throw'),
-  )
+  await eventually('the component says so', async () => (await shown()).props.text.startsWith('You pressed throw'))
 })
 
 const TOOL = { name: 'get_weather', description: 'The weather in a city.', input_schema: { type: 'object' } }

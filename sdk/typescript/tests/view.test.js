@@ -9,6 +9,7 @@ const start = () => ({
   seq: 1,
   asks: [],
   plan: null,
+  components: [{ component_id: 'chart', status: 'loading', error: 'none' }],
   messages: [
     { id: 'm1', role: 'user', content: 'hi', blocks: [{ id: 'b1', kind: 'text', text: 'hi' }] },
     {
@@ -75,6 +76,19 @@ const cases = [
   ],
   ['insert deep inside', [{ op: 'insert', path: ['m2', 's', 's2'], node: { id: 'n' } }], (v) => subagent(v).length, 2],
   ['remove deep inside', [{ op: 'remove', path: ['m2', 's', 's2', 'deep'] }], subagent, []],
+  [
+    'insert a component',
+    [{ op: 'insert', path: ['@components'], node: { component_id: 'plan', props: {} } }],
+    (v) => v.components.map((c) => c.component_id),
+    ['chart', 'plan'],
+  ],
+  [
+    'set on a component',
+    [{ op: 'set', path: ['@components', 'chart'], fields: { status: 'ready', error: null } }],
+    (v) => v.components[0],
+    { component_id: 'chart', status: 'ready' },
+  ],
+  ['remove a component', [{ op: 'remove', path: ['@components', 'chart'] }], (v) => v.components, []],
   ['remove a message', [{ op: 'remove', path: ['m1'] }], (v) => v.messages.map((m) => m.id), ['m2']],
 ]
 

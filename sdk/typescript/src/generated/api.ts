@@ -25,6 +25,15 @@ export interface components {
          * @enum {string}
          */
         ActivityData: "accepted" | "starting" | "thinking" | "responding" | "tool" | "waiting" | "retrying" | "compacting" | "stopping";
+        /** @description A rule that stands in the user's file. */
+        AddedRule: {
+            /** @description As decisions name it. */
+            name: string;
+            id: string;
+            file: string;
+            /** @description From 1. */
+            line: number;
+        };
         /**
          * @description What becomes of the queue when a turn is stopped.
          * @enum {string}
@@ -42,6 +51,9 @@ export interface components {
             name: string;
             installed: boolean;
             version?: string;
+            kind: components["schemas"]["AgentKind"];
+            /** @description How many processes are connected, of an agent that connects. */
+            connected?: number;
             capabilities: components["schemas"]["Capabilities"];
             /** @description The modes that a session may have; any word, if they are not listed. */
             modes?: string[];
@@ -56,6 +68,8 @@ export interface components {
             /** @description What to do about it. */
             fix?: string;
         };
+        /** @description Where an agent comes from. */
+        AgentKind: "builtin" | "external" | "command";
         /**
          * AgentUnparsedData
          * @description Something an agent said that its adapter could not read: kept and counted, never fatal, never silent.
@@ -73,7 +87,7 @@ export interface components {
         /**
          * AgentUnparsedEvent
          * @example {
-         *       "seq": 49,
+         *       "seq": 50,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "agent_unparsed",
          *       "session_id": "s-1",
@@ -104,6 +118,21 @@ export interface components {
             /** @description What keeps hold of what agents start. */
             containment: components["schemas"]["Containment"];
         };
+        /** @description Which other asks an answer settles. */
+        Also: "equal";
+        /** @description What was spent, in the units of people. */
+        Amounts: {
+            /** @description All that the model read and wrote, also what it read from a cache. */
+            tokens: number;
+            /** Format: double */
+            usd: number;
+            turns: number;
+            /**
+             * Format: double
+             * @description Of work, without those in which a person was waited for.
+             */
+            minutes: number;
+        };
         Answers: {
             /** @description One list per question. */
             answers: string[][];
@@ -132,13 +161,15 @@ export interface components {
             path?: string;
             content?: string;
             blob?: components["schemas"]["BlobRefData"];
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ArtifactCreatedEvent
          * @example {
-         *       "seq": 39,
+         *       "seq": 40,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_created",
          *       "session_id": "s-1",
@@ -168,13 +199,15 @@ export interface components {
         /** ArtifactRemovedData */
         ArtifactRemovedData: {
             artifact_id: string;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ArtifactRemovedEvent
          * @example {
-         *       "seq": 42,
+         *       "seq": 43,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_removed",
          *       "session_id": "s-1",
@@ -204,13 +237,15 @@ export interface components {
             title?: string;
             content?: string;
             blob?: components["schemas"]["BlobRefData"];
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ArtifactUpdatedEvent
          * @example {
-         *       "seq": 40,
+         *       "seq": 41,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_updated",
          *       "session_id": "s-1",
@@ -240,13 +275,15 @@ export interface components {
             artifact_id: string;
             version: number;
             label?: string;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ArtifactVersionEvent
          * @example {
-         *       "seq": 41,
+         *       "seq": 42,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_version",
          *       "session_id": "s-1",
@@ -272,6 +309,19 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["ArtifactVersionData"];
         };
+        /** @description When an ask ends by itself, and whether the call runs then. */
+        AskExpiry: {
+            at: components["schemas"]["Timestamp"];
+            allowed: boolean;
+        };
+        /**
+         * AskExpiryData
+         * @description When an ask ends by itself, and whether the call runs then.
+         */
+        AskExpiryData: {
+            at: components["schemas"]["TimestampData"];
+            allowed: boolean;
+        };
         /** @description Something that waits for a person. */
         AskId: string;
         /**
@@ -287,17 +337,6 @@ export interface components {
         Asks: {
             asks: components["schemas"]["SessionAsk"][];
         };
-        /** @description What a back-test has found. */
-        BackTestReport: {
-            /** @description Calls that were judged. */
-            calls: number;
-            /** @description Calls whose input was too large for the log, so that they could not be judged. */
-            not_judged: number;
-            /** @description How many calls would change, and how. */
-            counts: components["schemas"]["ChangeCount"][];
-            /** @description The first of them. */
-            changed: components["schemas"]["ChangedCall"][];
-        };
         /** BackgroundEndedData */
         BackgroundEndedData: {
             background_id: components["schemas"]["BackgroundIdData"];
@@ -306,6 +345,8 @@ export interface components {
             /** Format: int32 */
             exit_code?: number;
             blob?: components["schemas"]["BlobRefData"];
+            /** @description The pictures that it brought, as in `tool_result`. */
+            images?: components["schemas"]["ImageData"][];
             /** @description Why it ended, when it did not end by itself. */
             reason?: string;
             /** @description Who did it, when it was a sub-agent. */
@@ -314,7 +355,7 @@ export interface components {
         /**
          * BackgroundEndedEvent
          * @example {
-         *       "seq": 31,
+         *       "seq": 32,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_ended",
          *       "session_id": "s-1",
@@ -367,7 +408,7 @@ export interface components {
         /**
          * BackgroundStartedEvent
          * @example {
-         *       "seq": 30,
+         *       "seq": 31,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_started",
          *       "session_id": "s-1",
@@ -393,6 +434,27 @@ export interface components {
             session_id: string;
             turn_id?: string;
             data: components["schemas"]["BackgroundStartedData"];
+        };
+        /** @description Where in the shared state a component finds what it shows. */
+        Bind: {
+            /** @description JSON Pointer. */
+            pointer: string;
+            /** @description The key for a value that is no object; without it `items` for lists, else `value`. */
+            as?: string;
+            /** @description People's edits change the state. */
+            edits?: boolean;
+        };
+        /**
+         * BindData
+         * @description Where in the shared state a component finds what it shows.
+         */
+        BindData: {
+            /** @description JSON Pointer. */
+            pointer: string;
+            /** @description The key for a value that is no object; without it `items` for lists, else `value`. */
+            as?: string;
+            /** @description People's edits change the state. */
+            edits?: boolean;
         };
         /** @description The SHA-256 of the content, in hex. */
         BlobId: string;
@@ -438,6 +500,94 @@ export interface components {
          * @description A stretch of text or thinking.
          */
         BlockIdData: string;
+        /**
+         * BudgetData
+         * @description A limit is near or reached, or somebody has said how it goes on. Amounts are in tokens, dollars, turns, minutes, calls.
+         */
+        BudgetData: {
+            state: components["schemas"]["BudgetStateData"];
+            scope: components["schemas"]["BudgetScopeData"];
+            /** @description The name of the group, or the day. */
+            id?: string;
+            measure: components["schemas"]["BudgetMeasureData"];
+            /** Format: double */
+            limit: number;
+            /** Format: double */
+            spent: number;
+            /** @description What is held. */
+            how?: components["schemas"]["BudgetHoldData"];
+            /** @description The permission that is asked for, or was. */
+            ask_id?: components["schemas"]["AskIdData"];
+            /**
+             * Format: double
+             * @description By how much the limit would be raised, or was.
+             */
+            added?: number;
+            by?: string;
+            /** @description One line for people. */
+            reason?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * BudgetEvent
+         * @example {
+         *       "seq": 14,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "budget",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "state": "paused",
+         *         "scope": "session",
+         *         "measure": "usd",
+         *         "limit": 4,
+         *         "spent": 4.12,
+         *         "how": "call",
+         *         "ask_id": "ask-1",
+         *         "added": 2.12,
+         *         "reason": "$4.12 of $4.00 in this session"
+         *       }
+         *     }
+         */
+        BudgetEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "budget";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["BudgetData"];
+        };
+        /**
+         * BudgetHoldData
+         * @description What is held while the work waits.
+         */
+        BudgetHoldData: "call" | "message";
+        /** @description What is counted. */
+        BudgetMeasure: ("tokens" | "usd" | "turns") | "minutes" | "repeats" | "compactions" | "silence";
+        /**
+         * BudgetMeasureData
+         * @description What is counted.
+         */
+        BudgetMeasureData: ("tokens" | "usd" | "turns") | "minutes" | "repeats" | "compactions" | "silence";
+        /** @description What a limit is about. */
+        BudgetScope: ("turn" | "session") | "group" | "day" | "daemon";
+        /**
+         * BudgetScopeData
+         * @description What a limit is about.
+         */
+        BudgetScopeData: ("turn" | "session") | "group" | "day" | "daemon";
+        /**
+         * BudgetStateData
+         * @description What is said about a limit.
+         */
+        BudgetStateData: "warned" | "reached" | "paused" | "interrupted" | "raised" | "stopped" | "unmeasured";
         /** @description One thing that a call would do. */
         CallAct: {
             /** @description The sort of act, as rules name it. */
@@ -505,7 +655,7 @@ export interface components {
             permissions: boolean;
             /** @description Makes no call before it has heard what the rules say about it, so the modes with rules hold. */
             gate: boolean;
-            /** @description Runs a tool with the input that a person made of the one it was asked about. */
+            /** @description Runs a tool with the input that a person made of the one it was asked about, unless the ask says that its input is fixed. */
             edit_input: boolean;
             questions: boolean;
             images: boolean;
@@ -537,6 +687,7 @@ export interface components {
         ChangedCall: {
             session_id: components["schemas"]["SessionId"];
             seq: components["schemas"]["Seq"];
+            tool_use_id: components["schemas"]["ToolUseId"];
             at: components["schemas"]["Timestamp"];
             tool: string;
             /** @description The command, the path, or the input, cut. */
@@ -561,6 +712,186 @@ export interface components {
             /** @description Whether `diff` is the one difference. Otherwise something else has changed the file in between, and the diffs stand one after the other. */
             exact: boolean;
             diff: string;
+        };
+        /** @description A channel as clients see it. */
+        Channel: {
+            /** @description In the address: `/hooks/NAME`. */
+            name: string;
+            kind: components["schemas"]["ChannelKind"];
+            /** @description The runtime of its sessions. */
+            runtime: string;
+            /** @description What its sessions are created with: `cwd`, `mode`, `model`, ... */
+            params: {
+                [key: string]: unknown;
+            };
+            /** @description What the agent is told; the kind has one of its own. */
+            message?: components["schemas"]["Template"];
+            /** @description Deliveries for which this is the same go on in one session. Each has its own, where it is empty. */
+            conversation?: components["schemas"]["Template"];
+            /** @description What names a delivery; the same one again is not taken twice. */
+            delivery?: components["schemas"]["Template"];
+            /** @description What a session is called. */
+            title?: components["schemas"]["Template"];
+            /** @description Only these events, such as `issues.opened` or `issues`; all, if there are none. */
+            events: string[];
+            /** @description Only of these senders. */
+            senders: string[];
+            /** @description Only where all of these hold. */
+            only: components["schemas"]["ChannelRule"][];
+            /** @description Where a plain HMAC stands; for the kind `hmac`. */
+            hmac?: components["schemas"]["HmacHeader"];
+            /** @description Where the answer goes; nowhere, if not given. */
+            reply?: components["schemas"]["ChannelReply"];
+            /** @description Wait so many seconds for the answer and send it as the response; what takes longer is answered with 202. */
+            respond_seconds: number;
+            /** @description Turns that may run at once. */
+            max_running: number;
+            /** @description Refuses deliveries while it is paused. If it is left out: `false`. */
+            paused: boolean;
+            /** @description Where its secret is; the secret itself is not shown. */
+            secret: components["schemas"]["SecretSource"];
+            reply_token?: components["schemas"]["SecretSource"];
+            /** @description Where the service delivers. */
+            path: string;
+            /** @description Deliveries that are accepted and not done with. */
+            waiting: number;
+            /** @description Since the daemon started. */
+            counts: components["schemas"]["ChannelCounts"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        /** @description What became of a channel's deliveries since the daemon started. */
+        ChannelCounts: {
+            accepted: number;
+            /** @description They had been accepted before. */
+            duplicates: number;
+            /** @description Genuine, and nothing for an agent: by reason. */
+            ignored: {
+                [key: string]: number;
+            };
+            /** @description By the code of the refusal. */
+            refused: {
+                [key: string]: number;
+            };
+            /** @description Answers that went back. */
+            replied: number;
+            /** @description Answers that nobody took. */
+            reply_failed: number;
+        };
+        ChannelDeliveries: {
+            deliveries: components["schemas"]["ChannelDelivery"][];
+        };
+        /** @description A delivery as people see it. */
+        ChannelDelivery: {
+            delivery_id: string;
+            state: components["schemas"]["ChannelDeliveryState"];
+            event?: string;
+            sender?: string;
+            conversation: string;
+            session_id: components["schemas"]["SessionId"];
+            message_id: components["schemas"]["MessageId"];
+            turn_id?: components["schemas"]["TurnId"];
+            outcome?: components["schemas"]["Outcome"];
+            received_at: components["schemas"]["Timestamp"];
+            /** @description How often the answer was sent in vain. */
+            attempts: number;
+            next_at?: components["schemas"]["Timestamp"];
+            error?: string;
+        };
+        /** @description How far a delivery is. */
+        ChannelDeliveryState: "done" | "accepted" | "running" | "answered" | "failed";
+        /** @description How deliveries are verified and read. */
+        ChannelKind: "hmac" | "github" | "slack" | "telegram" | "bearer" | "standard";
+        /** @description What a channel is, without its secrets. */
+        ChannelPatch: {
+            name?: string | null;
+            kind?: components["schemas"]["ChannelKind"] | null;
+            runtime?: string | null;
+            params?: {
+                [key: string]: unknown;
+            } | null;
+            message?: (components["schemas"]["Template"] | null) | null;
+            conversation?: (components["schemas"]["Template"] | null) | null;
+            delivery?: (components["schemas"]["Template"] | null) | null;
+            title?: (components["schemas"]["Template"] | null) | null;
+            events?: string[] | null;
+            senders?: string[] | null;
+            only?: components["schemas"]["ChannelRuleInput"][] | null;
+            hmac?: (components["schemas"]["HmacHeaderInput"] | null) | null;
+            reply?: (components["schemas"]["ChannelReplyInput"] | null) | null;
+            respond_seconds?: number | null;
+            max_running?: number | null;
+            paused?: boolean | null;
+            secret?: components["schemas"]["NewSecret"] | null;
+            reply_token?: components["schemas"]["NewSecret"] | null;
+        };
+        /** @description Where the answers of a channel go. */
+        ChannelReply: {
+            to: components["schemas"]["ChannelReplyService"];
+            /** @description Another address of the service, such as that of a GitHub Enterprise server. */
+            base_url?: string;
+            /** @description Where `post` sends to: `https://...`, or a template such as `{/reply_url}`. */
+            url?: components["schemas"]["Template"];
+            /** @description The hosts that `url` may lead to, if a payload says where. */
+            hosts: string[];
+            /** @description What is said; `{answer}`, if not given. */
+            text?: components["schemas"]["Template"];
+            /** @description How many characters one message may have, if fewer than the service takes. */
+            limit?: number;
+        };
+        /** @description Where the answers of a channel go. */
+        ChannelReplyInput: {
+            to: components["schemas"]["ChannelReplyService"];
+            /** @description Another address of the service, such as that of a GitHub Enterprise server. */
+            base_url?: string | null;
+            /** @description Where `post` sends to: `https://...`, or a template such as `{/reply_url}`. */
+            url?: components["schemas"]["Template"] | null;
+            /** @description The hosts that `url` may lead to, if a payload says where. */
+            hosts?: string[];
+            /** @description What is said; `{answer}`, if not given. */
+            text?: components["schemas"]["Template"] | null;
+            /** @description How many characters one message may have, if fewer than the service takes. */
+            limit?: number | null;
+        };
+        ChannelReplyService: "github" | "slack" | "telegram" | "post";
+        /** @description One condition on a delivery. What is not there is in no list and contains nothing. */
+        ChannelRule: {
+            /** @description A JSON pointer into the payload. */
+            at?: string;
+            /** @description Or the name of a header. */
+            header?: string;
+            /** @description It is one of these. */
+            in?: string[];
+            /** @description It is none of these. */
+            not_in?: string[];
+            /** @description It contains this. */
+            contains?: string;
+            /** @description It is there, or it is not. */
+            exists?: boolean;
+        };
+        /** @description One condition on a delivery. What is not there is in no list and contains nothing. */
+        ChannelRuleInput: {
+            /** @description A JSON pointer into the payload. */
+            at?: string | null;
+            /** @description Or the name of a header. */
+            header?: string | null;
+            /** @description It is one of these. */
+            in?: string[] | null;
+            /** @description It is none of these. */
+            not_in?: string[] | null;
+            /** @description It contains this. */
+            contains?: string | null;
+            /** @description It is there, or it is not. */
+            exists?: boolean | null;
+        };
+        Channels: {
+            channels: components["schemas"]["Channel"][];
+        };
+        /** @description Who said *always*, when, and in which session. */
+        ChosenRule: {
+            by: string;
+            at: components["schemas"]["Timestamp"];
+            session_id: components["schemas"]["SessionId"];
         };
         CompactionBlock: {
             /** @enum {string} */
@@ -592,7 +923,7 @@ export interface components {
         /**
          * CompactionEndEvent
          * @example {
-         *       "seq": 45,
+         *       "seq": 46,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_end",
          *       "session_id": "s-1",
@@ -638,7 +969,7 @@ export interface components {
         /**
          * CompactionStartEvent
          * @example {
-         *       "seq": 44,
+         *       "seq": 45,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_start",
          *       "session_id": "s-1",
@@ -683,7 +1014,10 @@ export interface components {
             action: string;
             /** @description What goes with it. */
             payload?: unknown;
+            /** @description The caller's name for this; the same one again is taken once. */
+            callback_id?: string | null;
         };
+        /** @description A component in the conversation; one line without `props`, when `surface` says that it has moved elsewhere. */
         ComponentBlock: {
             /** @enum {string} */
             kind: "component";
@@ -694,6 +1028,19 @@ export interface components {
             name: string;
             surface: components["schemas"]["Surface"];
             props?: unknown;
+            status: components["schemas"]["ComponentStatus"];
+            /** @description What went wrong. */
+            error?: string;
+            /** @description The call that it shows. */
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            /** @description Where in the shared state it finds what it shows. */
+            bind?: components["schemas"]["Bind"];
+            /** @description The page that draws it. */
+            view?: components["schemas"]["ComponentView"];
+            /** @description The interrupt that waits for it. */
+            waiting?: components["schemas"]["AskId"];
+            /** @description Who changed it last. */
+            by?: string;
         };
         /** ComponentCallbackData */
         ComponentCallbackData: {
@@ -701,24 +1048,44 @@ export interface components {
             action: string;
             payload: unknown;
             by: string;
+            /** @description What the component was called then. */
+            name?: string;
+            /** @description The caller's; the same one again is taken once. */
+            callback_id?: string;
+            /** @description No agent was there; the next one hears of it. */
+            waits?: boolean;
+            /** @description The ask that it answered. The agent hears of it as the answer. */
+            settles?: components["schemas"]["AskIdData"];
+            /** @description The agent hears of it by a message: at once, or (`false`) with the next one. */
+            wakes?: boolean;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
+        };
+        /** @description Something that a component can send. */
+        ComponentCallbackEntry: {
+            name: string;
+            /** @description The agent hears of it at once, not with the next message. If it is left out: `true`. */
+            wakes: boolean;
+            /** @description JSON Schema of what goes with it. */
+            payload?: unknown;
         };
         /**
          * ComponentCallbackEvent
          * @example {
-         *       "seq": 34,
+         *       "seq": 35,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_callback",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
-         *         "component_id": "chart",
-         *         "action": "press",
+         *         "component_id": "plan",
+         *         "name": "plan_editor",
+         *         "action": "approve_step",
          *         "payload": {
-         *           "bar": 2
+         *           "step_index": 0
          *         },
-         *         "by": "workbench"
+         *         "by": "workbench",
+         *         "callback_id": "press-1"
          *       }
          *     }
          */
@@ -736,22 +1103,66 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["ComponentCallbackData"];
         };
+        /** @description One component that can be shown. */
+        ComponentEntry: {
+            name: string;
+            title: string;
+            /** @description For models and lists. */
+            description: string;
+            /** @description If it is left out: `builtin`. */
+            source: components["schemas"]["ComponentSource"];
+            /** @description Where it may stand, best first. */
+            surfaces: components["schemas"]["Surface"][];
+            /** @description It draws a skeleton while its status is `loading`. If it is left out: `false`. */
+            has_loading_state: boolean;
+            /**
+             * @description JSON Schema 2020-12 of an object.
+             * @default {
+             *       "type": "object"
+             *     }
+             */
+            props: unknown;
+            /** @description What it can send. */
+            callbacks: components["schemas"]["ComponentCallbackEntry"][];
+            /** @description What it answers when somebody waits for it; without it, the action and its payload. */
+            resolves?: unknown;
+            /** @description The tools whose calls it shows without another rule. */
+            tools?: string[];
+            /** @description It is a page of its own. */
+            view?: components["schemas"]["ComponentPage"];
+        };
+        /** @description A folder that is none, or that was left out, and why. */
+        ComponentFolderProblem: {
+            folder: string;
+            problem: string;
+        };
+        /** @description The page that draws a component. */
+        ComponentPage: {
+            url: string;
+            prefers_border?: boolean;
+            /** @description It may read and change the shared state. */
+            state?: boolean;
+        };
         /** ComponentRemoveData */
         ComponentRemoveData: {
             component_id: string;
+            by?: string;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ComponentRemoveEvent
          * @example {
-         *       "seq": 33,
+         *       "seq": 34,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_remove",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
-         *         "component_id": "chart"
+         *         "component_id": "plan",
+         *         "by": "agent"
          *       }
          *     }
          */
@@ -769,6 +1180,22 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["ComponentRemoveData"];
         };
+        /**
+         * @description Where an entry comes from.
+         * @enum {string}
+         */
+        ComponentSource: "builtin" | "config" | "session" | "mcp";
+        /**
+         * @description Whether a component has what it shows.
+         * @enum {string}
+         */
+        ComponentStatus: "loading" | "ready" | "error";
+        /**
+         * ComponentStatusData
+         * @description Whether a component has what it shows.
+         * @enum {string}
+         */
+        ComponentStatusData: "loading" | "ready" | "error";
         /** ComponentUpdateData */
         ComponentUpdateData: {
             component_id: string;
@@ -777,29 +1204,50 @@ export interface components {
             props: unknown;
             /** @description `props` is merged into what is there, instead of replacing it. */
             merge: boolean;
+            /** @description How; without it, `shallow` if `merge`, else `replace`. */
+            mode?: components["schemas"]["MergeModeData"];
+            /** @description RFC 6902 JSON Patch of the props, with the mode `patch`. */
+            patch?: unknown;
+            status?: components["schemas"]["ComponentStatusData"];
+            /** @description What went wrong, for people. */
+            error?: string;
+            /** @description The call that it belongs to. */
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description What it shows of the shared state. */
+            bind?: components["schemas"]["BindData"];
+            /** @description The page that draws it. */
+            view?: components["schemas"]["ComponentViewData"];
+            by?: string;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ComponentUpdateEvent
          * @example {
-         *       "seq": 32,
+         *       "seq": 33,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_update",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
-         *         "component_id": "chart",
-         *         "name": "BarChart",
-         *         "surface": "panel",
+         *         "component_id": "plan",
+         *         "name": "plan_editor",
+         *         "surface": "sidebar",
          *         "props": {
-         *           "values": [
-         *             3,
-         *             5,
-         *             8
+         *           "steps": [
+         *             "Publish"
          *           ]
          *         },
-         *         "merge": false
+         *         "merge": true,
+         *         "mode": "append",
+         *         "status": "ready",
+         *         "bind": {
+         *           "pointer": "/plan",
+         *           "as": "steps",
+         *           "edits": true
+         *         }
          *       }
          *     }
          */
@@ -816,6 +1264,39 @@ export interface components {
             session_id: string;
             turn_id?: string;
             data: components["schemas"]["ComponentUpdateData"];
+        };
+        /** @description A page that draws a component, as an MCP server gave it. */
+        ComponentView: {
+            blob?: components["schemas"]["BlobRef"];
+            csp?: unknown;
+            permissions?: unknown;
+            prefers_border?: boolean;
+            server?: string;
+            resource_uri?: string;
+        };
+        /**
+         * ComponentViewData
+         * @description A page that draws a component, as an MCP server gave it.
+         */
+        ComponentViewData: {
+            blob?: components["schemas"]["BlobRefData"];
+            csp?: unknown;
+            permissions?: unknown;
+            prefers_border?: boolean;
+            server?: string;
+            resource_uri?: string;
+        };
+        /** @description The components there are. */
+        Components: {
+            components: components["schemas"]["ComponentEntry"][];
+            /** @description Changes with what is in the list. */
+            version: string;
+        };
+        ComponentsReloaded: {
+            /** @description The components of folders that are served now. */
+            components: components["schemas"]["PageComponent"][];
+            /** @description Folders that were left out, and why. */
+            problems: components["schemas"]["ComponentFolderProblem"][];
         };
         /** @description What keeps hold of what agents start. */
         Containment: {
@@ -844,14 +1325,16 @@ export interface components {
         };
         CoveredCall: {
             session_id: components["schemas"]["SessionId"];
+            /** @description Where it was asked about. */
             seq: components["schemas"]["Seq"];
+            tool_use_id?: components["schemas"]["ToolUseId"];
             what: string;
         };
         Create: {
             /** @description Chosen by the client, so that a retry is safe; made by the daemon if absent. */
             session_id?: string | null;
             runtime: string;
-            /** @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, and what the runtime adds. */
+            /** @description `cwd`, `system_prompt`, `model`, `mode`, `permission_mode`, `env`, `mcp_servers`, `title`, `client_tools`, `budget`, `budget_group`, and what the runtime adds. */
             params?: {
                 [key: string]: unknown;
             };
@@ -872,7 +1355,7 @@ export interface components {
         /**
          * DeltaEvent
          * @example {
-         *       "seq": 14,
+         *       "seq": 15,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "delta",
          *       "session_id": "s-1",
@@ -914,7 +1397,7 @@ export interface components {
         /**
          * DiffUpdatedEvent
          * @example {
-         *       "seq": 38,
+         *       "seq": 39,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "diff_updated",
          *       "session_id": "s-1",
@@ -955,6 +1438,8 @@ export interface components {
             anchor?: string;
             /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStopData"];
+            /** @description Milliseconds that the agent worked, without those in which a person was waited for. */
+            worked_ms?: number;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
@@ -989,6 +1474,30 @@ export interface components {
         Edit: {
             /** @description A text replaces the words and leaves pictures and files; parts replace everything. */
             message: components["schemas"]["MessageContent"];
+        };
+        Emit: {
+            /** @description The same one again is taken once. */
+            id?: string | null;
+            /** @description Refused if this turn is not open any more. */
+            turn_id?: components["schemas"]["TurnId"] | null;
+            /** @description At most 100, of 256 KiB together. */
+            events: components["schemas"]["Emitted"][];
+        };
+        EmitAccepted: {
+            accepted: number;
+            /** @description Where the last of them stands. */
+            seq: components["schemas"]["Seq"];
+        };
+        Emitted: {
+            /**
+             * @description `component_update`, `component_remove`, `state_delta`, `artifact_created`, `artifact_updated`, `artifact_version`, `artifact_removed`,
+             *     `evidence_changed` or `tool_progress`.
+             */
+            type: string;
+            /** @description As that event has it. */
+            data: {
+                [key: string]: unknown;
+            };
         };
         /**
          * @description Why a session ended.
@@ -1046,7 +1555,7 @@ export interface components {
          * Event
          * @description One fact of a session's log; the same as in /api/events.schema.json. There is no form for a type that is not in the mapping, which a log from a later version may hold: look at `type` first, and pass over what is not known.
          */
-        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ToolDecidedEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
+        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["BudgetEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ToolDecidedEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
         /** @description What the JSON form answers. It is written by hand, because its events are already JSON. */
         EventPage: {
             /** @description Fewer than asked for where they are large, or where many had to be looked at to find them; perhaps none. */
@@ -1074,13 +1583,15 @@ export interface components {
             title: string;
             status: string;
             detail?: unknown;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * EvidenceChangedEvent
          * @example {
-         *       "seq": 43,
+         *       "seq": 44,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "evidence_changed",
          *       "session_id": "s-1",
@@ -1165,7 +1676,7 @@ export interface components {
         /**
          * ForkedEvent
          * @example {
-         *       "seq": 47,
+         *       "seq": 48,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "forked",
          *       "session_id": "s-1",
@@ -1192,6 +1703,28 @@ export interface components {
         Health: {
             status: string;
             version: string;
+        };
+        /** @description Where a plain HMAC stands, and how it is written. */
+        HmacHeader: {
+            /** @description If it is left out: `x-signature-256`. */
+            header: string;
+            /** @description What stands before the signature. If it is left out: `sha256=`. */
+            prefix: string;
+            /** @description If it is left out: `hex`. */
+            encoding: components["schemas"]["SignatureEncoding"];
+            /** @description A header with the seconds since 1970. What is signed is then `TIME.BODY`, and what is older than five minutes is refused. */
+            timestamp_header: string | null;
+        };
+        /** @description Where a plain HMAC stands, and how it is written. */
+        HmacHeaderInput: {
+            /** @description If it is left out: `x-signature-256`. */
+            header?: string;
+            /** @description What stands before the signature. If it is left out: `sha256=`. */
+            prefix?: string;
+            /** @description If it is left out: `hex`. */
+            encoding?: components["schemas"]["SignatureEncoding"];
+            /** @description A header with the seconds since 1970. What is signed is then `TIME.BODY`, and what is older than five minutes is refused. */
+            timestamp_header?: string | null;
         };
         /**
          * @description Why a message in the queue waits for somebody to say that it may go on.
@@ -1263,6 +1796,13 @@ export interface components {
             surface: components["schemas"]["Surface"];
             /** @description The call that waits, when a client has to run a tool. */
             tool_use_id?: components["schemas"]["ToolUseId"];
+            /** @description The component that waits, when it is shown already. */
+            component_id?: string;
+            /** @description Which of its actions end the wait; all, if absent. */
+            actions?: string[];
+            title?: string;
+            /** @description What a value must fit; without it, what the component says that it answers. */
+            value_schema?: unknown;
             state: components["schemas"]["InterruptState"];
             value?: unknown;
             by?: string;
@@ -1282,24 +1822,37 @@ export interface components {
             surface: components["schemas"]["SurfaceData"];
             /** @description The call that waits, when a client has to run a tool. */
             tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description The component that waits, when it is shown already. */
+            component_id?: string;
+            /** @description Which of its actions end the wait; all, if absent. */
+            actions?: string[];
+            title?: string;
+            /** @description What a value must fit; without it, what the component says that it answers. */
+            value_schema?: unknown;
+            /** @description What the agent calls it. */
+            key?: string;
+            /** @description The call whose row it stands for, when an agent waits in one. */
+            covers?: components["schemas"]["ToolUseIdData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * InterruptEvent
          * @example {
-         *       "seq": 25,
+         *       "seq": 26,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
          *         "interrupt_id": "ask-3",
-         *         "component_name": "DatePicker",
+         *         "component_name": "approval",
          *         "props": {
-         *           "label": "When?"
+         *           "action": "Publish the report"
          *         },
-         *         "surface": "chat"
+         *         "surface": "overlay",
+         *         "title": "Publish the report?",
+         *         "key": "publish"
          *       }
          *     }
          */
@@ -1333,14 +1886,17 @@ export interface components {
         /**
          * InterruptResolvedEvent
          * @example {
-         *       "seq": 26,
+         *       "seq": 27,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt_resolved",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
          *         "interrupt_id": "ask-3",
-         *         "value": "2026-12-24",
+         *         "value": {
+         *           "choice": "approve",
+         *           "approved": true
+         *         },
          *         "by": "workbench"
          *       }
          *     }
@@ -1401,6 +1957,20 @@ export interface components {
             /** @description What the call consists of: each simple command of a script, or the call itself. */
             parts?: components["schemas"]["CallPartData"][];
         };
+        /** @description A limit, and how far it is used up. */
+        LimitView: {
+            scope: components["schemas"]["BudgetScope"];
+            /** @description Which group, which day. */
+            id?: string;
+            measure: components["schemas"]["BudgetMeasure"];
+            /**
+             * Format: double
+             * @description With what people added.
+             */
+            limit: number;
+            /** Format: double */
+            spent: number;
+        };
         ListQuery: {
             /** @description Only archived sessions, instead of only the others. If it is left out: `false`. */
             archived?: boolean;
@@ -1430,6 +2000,27 @@ export interface components {
             lost_at: components["schemas"]["Timestamp"];
             reason: string;
         };
+        /** @description A token as people see it, without the secret. */
+        MadeToken: {
+            token_id: string;
+            name: string;
+            scopes: string[];
+            created_at: components["schemas"]["Timestamp"];
+            expires_at?: components["schemas"]["Timestamp"];
+            /** @description The secret; it is stored nowhere. */
+            token: string;
+        };
+        /** @description A subscription that was just made. */
+        MadeWebhook: {
+            webhook: components["schemas"]["Webhook"];
+            /** @description `whsec_...`, if none was given. */
+            secret?: string;
+        };
+        /**
+         * MergeModeData
+         * @description How the props of a change meet those that are there.
+         */
+        MergeModeData: "replace" | "shallow" | "deep" | "append" | "patch";
         MessageContent: string | components["schemas"]["InputPart"][];
         /** @description One message of a person, or of whatever stands for one. */
         MessageId: string;
@@ -1438,6 +2029,29 @@ export interface components {
          * @description One message of a person, or of whatever stands for one.
          */
         MessageIdData: string;
+        /** @description Whose words a client sends. */
+        MessageOrigin: "user" | "component";
+        /**
+         * MessageSourceData
+         * @description Where a message comes from that no client sent.
+         */
+        MessageSourceData: {
+            /** @description The channel, by its name. */
+            channel: string;
+            /** @description The service's own id of the delivery. */
+            delivery: string;
+            /** @description Who wrote it, as the service says. */
+            sender?: string;
+        };
+        /** @description Runs that were due and are not made. */
+        MissedRange: {
+            /** @description The first and the last of them. */
+            first: components["schemas"]["Timestamp"];
+            last: components["schemas"]["Timestamp"];
+            count: number;
+            /** @description There are more than were counted. */
+            and_more?: boolean;
+        };
         /** ModeChangedData */
         ModeChangedData: {
             mode: string;
@@ -1471,6 +2085,16 @@ export interface components {
             session_id: string;
             turn_id?: string;
             data: components["schemas"]["ModeChangedData"];
+        };
+        /** @description A mode that a session could be in. */
+        ModeChoice: {
+            name: string;
+            /** @description Rules decide in it. Without them it is the agent's own. */
+            has_rules: boolean;
+            /** @description What it is for, in a sentence. */
+            about?: string;
+            /** @description Why this session cannot have it. */
+            refused?: string;
         };
         /** ModelChangedData */
         ModelChangedData: {
@@ -1517,6 +2141,119 @@ export interface components {
             name?: string;
             description?: string;
         };
+        /** @description What a channel is, without its secrets. */
+        NewChannel: {
+            /** @description In the address: `/hooks/NAME`. */
+            name: string;
+            kind: components["schemas"]["ChannelKind"];
+            /** @description The runtime of its sessions. */
+            runtime: string;
+            /** @description What its sessions are created with: `cwd`, `mode`, `model`, ... */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** @description What the agent is told; the kind has one of its own. */
+            message?: components["schemas"]["Template"] | null;
+            /** @description Deliveries for which this is the same go on in one session. Each has its own, where it is empty. */
+            conversation?: components["schemas"]["Template"] | null;
+            /** @description What names a delivery; the same one again is not taken twice. */
+            delivery?: components["schemas"]["Template"] | null;
+            /** @description What a session is called. */
+            title?: components["schemas"]["Template"] | null;
+            /** @description Only these events, such as `issues.opened` or `issues`; all, if there are none. */
+            events?: string[];
+            /** @description Only of these senders. */
+            senders?: string[];
+            /** @description Only where all of these hold. */
+            only?: components["schemas"]["ChannelRuleInput"][];
+            /** @description Where a plain HMAC stands; for the kind `hmac`. */
+            hmac?: components["schemas"]["HmacHeaderInput"] | null;
+            /** @description Where the answer goes; nowhere, if not given. */
+            reply?: components["schemas"]["ChannelReplyInput"] | null;
+            /** @description Wait so many seconds for the answer and send it as the response; what takes longer is answered with 202. */
+            respond_seconds?: number;
+            /** @description Turns that may run at once. */
+            max_running?: number;
+            /** @description Refuses deliveries while it is paused. If it is left out: `false`. */
+            paused?: boolean;
+            secret?: components["schemas"]["NewSecret"];
+            reply_token?: components["schemas"]["NewSecret"];
+        };
+        NewRule: {
+            /** @description One rule in TOML, without `[[rule]]`. Without an `id` it gets one. */
+            rule: string;
+        };
+        NewSchedule: {
+            /** @description Chosen by the client, so that a retry is safe; made by the daemon if absent. */
+            schedule_id?: string | null;
+            title: string;
+            when: components["schemas"]["ScheduleWhenInput"];
+            /** @description The time zone of a cron expression, and of dates in the prompt; UTC, if absent. */
+            zone?: string | null;
+            /** @description What the agent is told. `{{date}}`, `{{time}}`, `{{last_result}}`, `{{run_id}}` and the variables are put in when a run starts. */
+            prompt: string;
+            variables?: {
+                [key: string]: string;
+            };
+            /** @description Who runs it; not where runs take place in a session that is there already. */
+            runtime?: string | null;
+            /** @description What new sessions are created with. */
+            params?: {
+                [key: string]: unknown;
+            };
+            budget?: components["schemas"]["ScheduleBudgetInput"] | null;
+            /**
+             * @default {
+             *       "type": "new"
+             *     }
+             */
+            session: components["schemas"]["ScheduleSessionInput"];
+            /** @description If it is left out: `skip`. */
+            overlap?: components["schemas"]["ScheduleOverlap"];
+            /**
+             * @default {
+             *       "type": "once"
+             *     }
+             */
+            missed: components["schemas"]["ScheduleMissed"];
+            /** @description Runs start up to so much later than they are due, always equally much. */
+            jitter_seconds?: number;
+            /** @description If it is left out: `false`. */
+            paused?: boolean;
+        };
+        /** @description A secret as somebody gives it: one of these. */
+        NewSecret: {
+            /** @description The secret itself; it is stored and never shown again. */
+            value?: string | null;
+            /** @description A variable in the environment of the daemon. */
+            env?: string | null;
+            /** @description A file that holds it; spaces around it do not count. */
+            file?: string | null;
+        };
+        NewToken: {
+            /** @description What the log calls whoever has it. */
+            name: string;
+            /** @description `agent:NAME`, `emit:SESSION`, `read:SESSION`, `use:SESSION` (or `*` for all sessions), `full`. */
+            scopes: string[];
+            expires_at?: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description Who is told what. */
+        NewWebhook: {
+            url: string;
+            /** @description Which events; all, if there are none. */
+            events?: components["schemas"]["WebhookEventType"][];
+            /** @description Only of these sessions. */
+            sessions?: string[];
+            /** @description Only of sessions with these runtimes. */
+            runtimes?: string[];
+            /** @description Only of turns that came about so. */
+            origins?: components["schemas"]["Origin"][];
+            /** @description For people. */
+            description?: string | null;
+            /** @description Nothing is sent while it is paused; what happens meanwhile is told afterwards. If it is left out: `false`. */
+            paused?: boolean;
+            secret?: components["schemas"]["NewSecret"];
+        };
         /** @description Something worth a line that is neither the agent's words nor its work. */
         NoteBlock: {
             /** @enum {string} */
@@ -1543,17 +2280,13 @@ export interface components {
         Ops: {
             [key: string]: unknown;
         }[];
-        /**
-         * @description What made a turn or a message.
-         * @enum {string}
-         */
-        Origin: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        /** @description What made a turn or a message. */
+        Origin: ("user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import") | "component";
         /**
          * OriginData
          * @description What made a turn or a message.
-         * @enum {string}
          */
-        OriginData: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        OriginData: ("user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import") | "component";
         /**
          * @description How a turn ended.
          * @enum {string}
@@ -1565,8 +2298,63 @@ export interface components {
          * @enum {string}
          */
         OutcomeData: "completed" | "stopped" | "interrupted" | "failed";
+        /** @description The user's own rules. */
+        OwnRules: {
+            file: string;
+            /** @description In TOML; empty, if there is no file. */
+            text: string;
+            /** @description Names this text: the `was` of a change. */
+            sha256: string;
+            is_there: boolean;
+        };
+        /** @description A component that has a page of its own, as the registry tells of it. */
+        PageComponent: {
+            name: string;
+            title: string;
+            /** @description For models and lists. */
+            description: string;
+            /** @description Always `config`. If it is left out: `config`. */
+            readonly source: components["schemas"]["PageSource"];
+            /** @description Where it may stand, best first. */
+            surfaces: components["schemas"]["Surface"][];
+            /** @description If it is left out: `false`. */
+            has_loading_state: boolean;
+            /**
+             * @description JSON Schema of an object.
+             * @default {
+             *       "type": "object"
+             *     }
+             */
+            props: {
+                [key: string]: unknown;
+            };
+            /** @description What it can send. */
+            callbacks: {
+                [key: string]: unknown;
+            }[];
+            /** @description What it answers when somebody waits for it. */
+            resolves?: unknown;
+            /** @description The tools whose calls it shows. */
+            tools?: string[];
+            /**
+             * @description Its page.
+             * @default {
+             *       "url": ""
+             *     }
+             */
+            readonly view: components["schemas"]["PageView"];
+        };
+        /** @enum {string} */
+        PageSource: "config";
         /** @description What a page measures, where the person is. */
         PageStep: ("sent_to_accepted" | "accepted_to_first_event" | "first_event_to_first_status" | "first_status_to_first_text" | "first_text_to_painted" | "open_to_shell" | "open_to_messages" | "open_to_idle") | "submit_to_shown" | "backlog_age" | "open_to_live";
+        /** @description Where the page is, and what it wants. */
+        PageView: {
+            url: string;
+            prefers_border?: boolean;
+            /** @description It may read and change the shared state. */
+            state?: boolean;
+        };
         /** @description One piece of a message. */
         Part: {
             /** @constant */
@@ -1614,6 +2402,8 @@ export interface components {
             stop?: boolean;
             /** @description With `stop`: whether the messages that wait go on by themselves. If it is left out: `continue`. */
             then?: components["schemas"]["AfterStop"];
+            /** @description Answer other asks in the same way. Each is settled once, and says which one it was answered along with. */
+            also?: components["schemas"]["Also"] | null;
         };
         PermissionBlock: {
             /** @enum {string} */
@@ -1635,6 +2425,12 @@ export interface components {
             unanswered?: components["schemas"]["Unanswered"];
             /** @description Which rule wants a person to decide, and what the call would do. */
             judged?: components["schemas"]["Judged"];
+            /** @description The call can be allowed or not, but not with another input. */
+            fixed_input?: boolean;
+            /** @description When it ends by itself, and whether the call runs then. */
+            expiry?: components["schemas"]["AskExpiry"];
+            /** @description The ask whose answer settled this one too. */
+            along_with?: components["schemas"]["AskId"];
         };
         /** @description One answer that may be given. */
         PermissionOption: {
@@ -1676,15 +2472,21 @@ export interface components {
             tool_use_id?: components["schemas"]["ToolUseIdData"];
             title?: string;
             options: components["schemas"]["PermissionOptionData"][];
+            /** @description The call can be allowed or not, but not with another input. */
+            fixed_input?: boolean;
             /** @description Which rule wants a person to decide, and what the call would do. */
             judged?: components["schemas"]["JudgedData"];
+            /** @description The rule does not wait for ever. */
+            expiry?: components["schemas"]["AskExpiryData"];
+            /** @description What the agent calls it. */
+            key?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * PermissionRequestEvent
          * @example {
-         *       "seq": 21,
+         *       "seq": 22,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_request",
          *       "session_id": "s-1",
@@ -1741,13 +2543,15 @@ export interface components {
             updated_input?: unknown;
             /** @description Nobody said no: it ended without an answer. */
             unanswered?: components["schemas"]["UnansweredData"];
+            /** @description It was settled by the answer to another ask: an equal one, or one whose rule allows this too. */
+            along_with?: components["schemas"]["AskIdData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * PermissionResolvedEvent
          * @example {
-         *       "seq": 22,
+         *       "seq": 23,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_resolved",
          *       "session_id": "s-1",
@@ -1804,7 +2608,7 @@ export interface components {
         /**
          * PlanUpdatedEvent
          * @example {
-         *       "seq": 37,
+         *       "seq": 38,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "plan_updated",
          *       "session_id": "s-1",
@@ -1842,13 +2646,17 @@ export interface components {
             cwd: string;
             /** @description The mode of the session that was asked about. One that is not among `modes` is the agent's own. */
             mode?: string;
+            /** @description The modes that the session could have, those with rules first. */
+            choices?: components["schemas"]["ModeChoice"][];
             modes: components["schemas"]["PolicyMode"][];
             /** @description The rules outside modes. */
             rules: components["schemas"]["PolicyRule"][];
-            /** @description What people always allow. */
+            /** @description What people always allow, here and elsewhere. */
             always: components["schemas"]["StoredRule"][];
             /** @description The user trusts this project, so its own rules count. */
             is_trusted: boolean;
+            /** @description The files that rules outside modes are in, or would be. */
+            files: components["schemas"]["PolicyFile"][];
             /** @description What is wrong with files of rules. Each counts as it was when it was last right; while one never was, everything asks. */
             problems: components["schemas"]["PolicyProblem"][];
         };
@@ -1863,6 +2671,14 @@ export interface components {
          * @enum {string}
          */
         PolicyEffectData: "allow" | "ask" | "deny";
+        /** @description A file of rules. */
+        PolicyFile: {
+            layer: components["schemas"]["RuleLayer"];
+            file: string;
+            is_there: boolean;
+            /** @description Its rules count. Those of a project that is not trusted do not. */
+            counts: boolean;
+        };
         /** @description A mode with rules. */
         PolicyMode: {
             name: string;
@@ -1879,6 +2695,10 @@ export interface components {
             line: number;
             message: string;
         };
+        /** @description What is wrong with files of rules. */
+        PolicyProblems: {
+            problems: components["schemas"]["PolicyProblem"][];
+        };
         PolicyRule: {
             /** @description As decisions name it. */
             name: string;
@@ -1886,8 +2706,16 @@ export interface components {
             scope: components["schemas"]["RuleScope"];
             effect: components["schemas"]["PolicyEffect"];
             reason?: string;
+            /** @description What it is about, in words. Names and patterns stand between backticks. */
+            says: string;
             /** @description All of it, in TOML. */
             rule: string;
+            /** @description Where it stands. What ships with the program has no file. */
+            file?: string;
+            /** @description From 1. */
+            line?: number;
+            /** @description It is about another project or another session. */
+            elsewhere?: boolean;
         };
         /** @description What a client reads of it. */
         Problem: {
@@ -1906,6 +2734,10 @@ export interface components {
             rules: string;
             /** @description Only calls since then. */
             since?: components["schemas"]["Timestamp"] | null;
+            /** @description Only so many sessions in this answer; `next_cursor` leads to the others. All, if not given. */
+            sessions?: number | null;
+            /** @description The `next_cursor` of the answer before, with the same rules. */
+            cursor?: string | null;
         };
         Question: {
             prompt: string;
@@ -1953,13 +2785,17 @@ export interface components {
             questions: components["schemas"]["QuestionData"][];
             tool_use_id?: components["schemas"]["ToolUseIdData"];
             title?: string;
+            /** @description What the agent calls it. */
+            key?: string;
+            /** @description The call whose row it stands for. */
+            covers?: components["schemas"]["ToolUseIdData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * QuestionRequestEvent
          * @example {
-         *       "seq": 23,
+         *       "seq": 24,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_request",
          *       "session_id": "s-1",
@@ -2016,7 +2852,7 @@ export interface components {
         /**
          * QuestionResolvedEvent
          * @example {
-         *       "seq": 24,
+         *       "seq": 25,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_resolved",
          *       "session_id": "s-1",
@@ -2059,6 +2895,7 @@ export interface components {
             message_id: components["schemas"]["MessageIdData"];
             content: components["schemas"]["PartData"][];
             origin: components["schemas"]["OriginData"];
+            source?: components["schemas"]["MessageSourceData"];
             position: number;
         };
         /**
@@ -2074,7 +2911,7 @@ export interface components {
         /**
          * QueueChangedEvent
          * @example {
-         *       "seq": 48,
+         *       "seq": 49,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "queue_changed",
          *       "session_id": "s-1",
@@ -2154,6 +2991,10 @@ export interface components {
             /** @description Its place in the queue, from 1. */
             position?: number;
         };
+        Redeliver: {
+            /** @description The `webhook-id` of a delivery that is listed. */
+            delivery_id: string;
+        };
         RemoveQuery: {
             /** @description Remove its facts and blobs as well. If it is left out: `false`. */
             purge?: boolean;
@@ -2162,10 +3003,18 @@ export interface components {
             /** @description Message ids, first to be sent first. Those not named stay behind, in the order they have. */
             order: components["schemas"]["MessageId"][];
         };
+        Replacement: {
+            /** @description All rules, in TOML. */
+            text: string;
+            /** @description The `sha256` of the text that they are to replace. */
+            was: string;
+        };
         Resolved: {
             resolved: boolean;
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
+            /** @description What else was settled by it. */
+            also?: components["schemas"]["SettledAlong"][];
         };
         /**
          * ResultEvent
@@ -2211,7 +3060,7 @@ export interface components {
         /**
          * RetractedEvent
          * @example {
-         *       "seq": 16,
+         *       "seq": 17,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "retracted",
          *       "session_id": "s-1",
@@ -2255,7 +3104,7 @@ export interface components {
         /**
          * RollbackEvent
          * @example {
-         *       "seq": 46,
+         *       "seq": 47,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "rollback",
          *       "session_id": "s-1",
@@ -2291,6 +3140,44 @@ export interface components {
          * @description How far a rule reaches.
          */
         RuleScopeData: "absolute" | "mode" | "user" | "project" | "session";
+        /** @description One run, as it is stored and shown. */
+        Run: {
+            /** @description Also the id of its message, and of the session that it creates. */
+            run_id: components["schemas"]["RunId"];
+            schedule_id: components["schemas"]["ScheduleId"];
+            due_at: components["schemas"]["Timestamp"];
+            cause: components["schemas"]["RunCause"];
+            state: components["schemas"]["RunState"];
+            outcome?: components["schemas"]["RunOutcome"];
+            reason?: components["schemas"]["RunReason"];
+            session_id?: components["schemas"]["SessionId"];
+            turn_id?: components["schemas"]["TurnId"];
+            /** @description Where in its session's log it begins. */
+            after?: components["schemas"]["Seq"];
+            started_at?: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            /** Format: int64 */
+            duration_ms?: number;
+            usage?: components["schemas"]["RunUsage"];
+            /** @description What the agent was told. */
+            prompt?: string;
+            /** @description What the agent said in the end, as far as that is kept. */
+            result?: string;
+            /** @description For a run that stands for those that were missed. */
+            missed?: components["schemas"]["MissedRange"];
+        };
+        /** @description Why there is a run. */
+        RunCause: "due" | "late" | "manual";
+        /** @description One run of a schedule. */
+        RunId: string;
+        RunOutcome: ("completed" | "stopped" | "failed") | "interrupted" | "skipped" | "missed";
+        /** @description Why a run ended as it did. */
+        RunReason: {
+            /** @description A stable word. */
+            code: string;
+            message: string;
+        };
+        RunState: "ended" | "queued" | "starting" | "running";
         /** @description A turn as those see it who wait for it. Some members have two names, because clients of two kinds read them. */
         RunStatus: {
             run_id: string;
@@ -2315,12 +3202,206 @@ export interface components {
             durationMs?: number;
             error?: string;
         };
+        /** @description What a run used. */
+        RunUsage: {
+            input_tokens: number;
+            output_tokens: number;
+            /** Format: double */
+            cost_usd?: number;
+        };
+        Schedule: {
+            schedule_id: components["schemas"]["ScheduleId"];
+            title: string;
+            status: components["schemas"]["ScheduleStatus"];
+            when: components["schemas"]["ScheduleWhen"];
+            zone: string;
+            prompt: string;
+            variables: {
+                [key: string]: string;
+            };
+            runtime?: string;
+            params: {
+                [key: string]: unknown;
+            };
+            budget?: components["schemas"]["ScheduleBudget"];
+            session: components["schemas"]["ScheduleSession"];
+            overlap: components["schemas"]["ScheduleOverlap"];
+            missed: components["schemas"]["ScheduleMissed"];
+            jitter_seconds: number;
+            paused: boolean;
+            /** @description When the next runs start, at most five. */
+            next: components["schemas"]["Timestamp"][];
+            /** @description The runs that have not ended, the oldest first. */
+            open_runs: components["schemas"]["Run"][];
+            /** @description The last one that ended, without its prompt and result. */
+            last_run?: components["schemas"]["Run"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        /** @description What a run may use. Where a session takes a budget, it gets this one. */
+        ScheduleBudget: {
+            tokens?: number;
+            /** Format: double */
+            usd?: number;
+            turns?: number;
+            minutes?: number;
+        };
+        /** @description What a run may use. Where a session takes a budget, it gets this one. */
+        ScheduleBudgetInput: {
+            tokens?: number | null;
+            /** Format: double */
+            usd?: number | null;
+            turns?: number | null;
+            minutes?: number | null;
+        };
+        /** @description What sends an agent prompts by itself. */
+        ScheduleId: string;
+        /** @description What happens to runs that were due while the daemon was off. */
+        ScheduleMissed: {
+            /** @constant */
+            type: "once";
+        } | {
+            /** @constant */
+            type: "all";
+            at_most: number;
+        } | {
+            /** @constant */
+            type: "skip";
+        };
+        /** @description What happens when a run is due while an earlier one goes on. */
+        ScheduleOverlap: "skip" | "queue" | "stop";
+        SchedulePreview: {
+            when: components["schemas"]["ScheduleWhenInput"];
+            /** @description UTC, if absent. */
+            zone?: string | null;
+            /** @description How many times; five, if absent. */
+            count?: number | null;
+        };
+        ScheduleRuns: {
+            runs: components["schemas"]["Run"][];
+            next_cursor?: string;
+        };
+        /** @description Where a run takes place. */
+        ScheduleSession: {
+            /** @constant */
+            type: "new";
+        } | {
+            /** @constant */
+            type: "same";
+            session_id?: components["schemas"]["SessionId"];
+        } | {
+            /** @constant */
+            type: "fork";
+            session_id: components["schemas"]["SessionId"];
+        };
+        /** @description Where a run takes place. */
+        ScheduleSessionInput: {
+            /** @constant */
+            type: "new";
+        } | {
+            /** @constant */
+            type: "same";
+            session_id?: components["schemas"]["SessionId"] | null;
+        } | {
+            /** @constant */
+            type: "fork";
+            session_id: components["schemas"]["SessionId"];
+        };
+        ScheduleStatus: ("active" | "paused") | "ended";
+        ScheduleTimes: {
+            times: components["schemas"]["Timestamp"][];
+        };
+        /** @description What is to be different; the rest stays. */
+        ScheduleUpdate: {
+            title?: string | null;
+            when?: components["schemas"]["ScheduleWhenInput"] | null;
+            zone?: string | null;
+            prompt?: string | null;
+            /** @description All of them. */
+            variables?: {
+                [key: string]: string;
+            } | null;
+            runtime?: string | null;
+            /** @description All of them. */
+            params?: {
+                [key: string]: unknown;
+            } | null;
+            budget?: components["schemas"]["ScheduleBudgetInput"] | null;
+            /** @description With a session that is there already, `runtime` and `params` are forgotten. */
+            session?: components["schemas"]["ScheduleSessionInput"] | null;
+            overlap?: components["schemas"]["ScheduleOverlap"] | null;
+            missed?: components["schemas"]["ScheduleMissed"] | null;
+            jitter_seconds?: number | null;
+            paused?: boolean | null;
+        };
+        /** @description When runs are due. */
+        ScheduleWhen: {
+            /** @constant */
+            type: "cron";
+            /** @description Minute, hour, day of month, month, day of week; with a sixth field in front, seconds. `L`, `W`, `#` and `@daily` are understood. */
+            expression: string;
+        } | {
+            /** @constant */
+            type: "interval";
+            /** @description Such as `15m`, `1h 30m`, `PT6H`; 100 ms at least. */
+            every: string;
+            /** @description Counted from here; from the schedule's creation, if not given. */
+            from?: components["schemas"]["Timestamp"];
+        } | {
+            /** @constant */
+            type: "once";
+            at: components["schemas"]["Timestamp"];
+        };
+        /** @description When runs are due. */
+        ScheduleWhenInput: {
+            /** @constant */
+            type: "cron";
+            /** @description Minute, hour, day of month, month, day of week; with a sixth field in front, seconds. `L`, `W`, `#` and `@daily` are understood. */
+            expression: string;
+        } | {
+            /** @constant */
+            type: "interval";
+            /** @description Such as `15m`, `1h 30m`, `PT6H`; 100 ms at least. */
+            every: string;
+            /** @description Counted from here; from the schedule's creation, if not given. */
+            from?: components["schemas"]["Timestamp"] | null;
+        } | {
+            /** @constant */
+            type: "once";
+            at: components["schemas"]["Timestamp"];
+        };
+        Schedules: {
+            schedules: components["schemas"]["Schedule"][];
+        };
+        /** @description A token as people see it, without the secret. */
+        ScopedToken: {
+            token_id: string;
+            name: string;
+            scopes: string[];
+            created_at: components["schemas"]["Timestamp"];
+            expires_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description Where a secret is. */
+        SecretSource: {
+            /** @constant */
+            from: "stored";
+        } | {
+            /** @constant */
+            from: "env";
+            name: string;
+        } | {
+            /** @constant */
+            from: "file";
+            path: string;
+        };
         Send: {
             message: components["schemas"]["MessageContent"];
             /** @description Chosen by the client: the same id again is the same message, and is not sent twice. */
             message_id?: string | null;
             /** @description What to do when a turn is running. If it is left out: `queue`. */
             when?: components["schemas"]["When"];
+            /** @description Whose words they are. */
+            origin?: components["schemas"]["MessageOrigin"];
         };
         /** @description A position in one session's log. The first event has 1; `ZERO` stands before it. */
         Seq: number;
@@ -2346,6 +3427,14 @@ export interface components {
             /** @description Who asks, when it is a sub-agent, and what it was called to do. */
             subagent_id?: components["schemas"]["SubagentId"];
             subagent_name?: string;
+        };
+        /** @description What a session has spent, and may. */
+        SessionBudget: {
+            spent: components["schemas"]["Amounts"];
+            /** @description Of the turn that runs, or the last one. */
+            turn: components["schemas"]["Amounts"];
+            /** @description Every limit that holds for it; those that it shares with others too. */
+            limits: components["schemas"]["LimitView"][];
         };
         SessionEnded: {
             reason: components["schemas"]["EndReason"];
@@ -2427,6 +3516,8 @@ export interface components {
             commands?: components["schemas"]["SlashCommandData"][];
             /** @description What the session's model may be changed to. */
             models?: components["schemas"]["ModelChoiceData"][];
+            /** @description How often an agent that others write has taken the session, with this time; of all others nothing. */
+            epoch?: number;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
@@ -2538,6 +3629,8 @@ export interface components {
             lost_ask?: components["schemas"]["LostAsk"];
             /** @description What went wrong since the last turn began. */
             problem?: components["schemas"]["SessionProblem"];
+            /** @description What it has spent and what it may, if it has or something limits it. */
+            budget?: components["schemas"]["SessionBudget"];
             capabilities: components["schemas"]["Capabilities"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
@@ -2547,6 +3640,13 @@ export interface components {
             takes: components["schemas"]["Takes"];
             /** @description The words to choose from. */
             choices?: string[];
+        };
+        /** @description An ask that was settled along with another. */
+        SettledAlong: {
+            session_id: components["schemas"]["SessionId"];
+            ask_id: components["schemas"]["AskId"];
+            /** @description Where its log says so. */
+            seq: components["schemas"]["Seq"];
         };
         SharedState: {
             /** @description Any JSON; an empty object as long as nobody has set it. */
@@ -2567,6 +3667,8 @@ export interface components {
         SignIns: {
             sign_ins: components["schemas"]["SignIn"][];
         };
+        /** @enum {string} */
+        SignatureEncoding: "hex" | "base64";
         SlashCommand: {
             name: string;
             description?: string;
@@ -2585,13 +3687,17 @@ export interface components {
         StateDeltaData: {
             patch: unknown;
             by: string;
+            /** @description The agent hears of it by a message: at once, or (`false`) with the next one. */
+            wakes?: boolean;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * StateDeltaEvent
          * @example {
-         *       "seq": 36,
+         *       "seq": 37,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_delta",
          *       "session_id": "s-1",
@@ -2635,7 +3741,7 @@ export interface components {
         /**
          * StateSnapshotEvent
          * @example {
-         *       "seq": 35,
+         *       "seq": 36,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_snapshot",
          *       "session_id": "s-1",
@@ -2781,8 +3887,14 @@ export interface components {
             scope: components["schemas"]["RuleScope"];
             /** @description The rule, in TOML. */
             rule: string;
+            /** @description What it is about, in words. Names and patterns stand between backticks. */
+            says: string;
             /** @description Who chose it, and when. */
             note?: string;
+            /** @description The same, where the note is as the daemon wrote it. */
+            chosen?: components["schemas"]["ChosenRule"];
+            /** @description Where it stands in the file, from 1. */
+            line: number;
         };
         /** @description What people always allow. */
         StoredRules: {
@@ -2820,7 +3932,7 @@ export interface components {
         /**
          * SubagentEndedEvent
          * @example {
-         *       "seq": 29,
+         *       "seq": 30,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_ended",
          *       "session_id": "s-1",
@@ -2865,7 +3977,7 @@ export interface components {
         /**
          * SubagentStartedEvent
          * @example {
-         *       "seq": 27,
+         *       "seq": 28,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_started",
          *       "session_id": "s-1",
@@ -2907,7 +4019,7 @@ export interface components {
         /**
          * SubagentUpdatedEvent
          * @example {
-         *       "seq": 28,
+         *       "seq": 29,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_updated",
          *       "session_id": "s-1",
@@ -2957,7 +4069,7 @@ export interface components {
          */
         SurfaceData: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
         /** @description What a setting may be set to. */
-        Takes: "choice" | "choice_or_object" | "text" | "number" | "decimal" | "flag" | "texts" | "object";
+        Takes: "choice" | "choices" | "choice_or_object" | "text" | "number" | "decimal" | "flag" | "texts" | "object";
         /** @description One turn, as a list of tasks shows it. */
         Task: {
             runId: components["schemas"]["TurnId"];
@@ -2981,6 +4093,8 @@ export interface components {
         };
         /** @enum {string} */
         TaskStatus: "running" | "succeeded" | "failed" | "cancelled";
+        /** @description Text with places that a payload fills: `{/issue/title}`, `{header.x-github-event}`, `{/a|/b}`, `{/a?}`. */
+        Template: string;
         TextBlock: {
             /** @enum {string} */
             kind: "text";
@@ -3014,7 +4128,7 @@ export interface components {
         /**
          * ThinkingEvent
          * @example {
-         *       "seq": 15,
+         *       "seq": 16,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "thinking",
          *       "session_id": "s-1",
@@ -3045,6 +4159,12 @@ export interface components {
          * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
          */
         Timestamp: string;
+        /**
+         * TimestampData
+         * Format: date-time
+         * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
+         */
+        TimestampData: string;
         Timing: {
             step: components["schemas"]["PageStep"];
             /** Format: double */
@@ -3052,6 +4172,9 @@ export interface components {
         };
         Timings: {
             timings: components["schemas"]["Timing"][];
+        };
+        Tokens: {
+            tokens: components["schemas"]["ScopedToken"][];
         };
         ToolBlock: {
             /** @enum {string} */
@@ -3091,6 +4214,24 @@ export interface components {
             images?: components["schemas"]["Image"][];
             /** @description What the rules said about the call, before it ran. */
             decision?: components["schemas"]["ViewDecision"];
+            /** @description The component that shows this call, so that the row need not. */
+            covered_by?: string;
+        };
+        /**
+         * ToolComponentData
+         * @description The component that shows a call.
+         */
+        ToolComponentData: {
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["SurfaceData"];
+            result: components["schemas"]["ToolMappingData"];
+            /** @description The key for a result that is no object. */
+            into?: string;
+            /** @description What it shows of the input, when what is in `input` had to be cut. */
+            props?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * ToolDecidedData
@@ -3106,7 +4247,7 @@ export interface components {
         /**
          * ToolDecidedEvent
          * @example {
-         *       "seq": 20,
+         *       "seq": 21,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_decided",
          *       "session_id": "s-1",
@@ -3153,19 +4294,26 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["ToolDecidedData"];
         };
+        /**
+         * ToolMappingData
+         * @description What a component takes from the call that it covers.
+         */
+        ToolMappingData: ("output" | "input") | "merge";
         /** ToolProgressData */
         ToolProgressData: {
             tool_use_id: components["schemas"]["ToolUseIdData"];
             text?: string;
             /** Format: double */
             fraction?: number;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ToolProgressEvent
          * @example {
-         *       "seq": 18,
+         *       "seq": 19,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_progress",
          *       "session_id": "s-1",
@@ -3215,13 +4363,21 @@ export interface components {
             blob?: components["schemas"]["BlobRefData"];
             /** @description The pictures that the tool brought, in their order; `output` has `[image]` where each stood. */
             images?: components["schemas"]["ImageData"][];
+            /** @description The result as data (`structuredContent` of MCP). */
+            structured?: unknown;
+            /** @description What goes with the result and is not for the model (`_meta` of MCP). */
+            meta?: unknown;
+            /** @description What the result brings to the component that covers the call, when what is in `output` had to be cut. */
+            props?: {
+                [key: string]: unknown;
+            };
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ToolResultEvent
          * @example {
-         *       "seq": 19,
+         *       "seq": 20,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_result",
          *       "session_id": "s-1",
@@ -3237,6 +4393,10 @@ export interface components {
          *           "media_type": "text/plain",
          *           "head": "line 1",
          *           "tail": "line 9000"
+         *         },
+         *         "structured": {
+         *           "temperature": 11,
+         *           "condition": "rain"
          *         }
          *       }
          *     }
@@ -3271,24 +4431,33 @@ export interface components {
             client_tool?: boolean;
             /** @description The whole input, when what is in `input` had to be cut. */
             blob?: components["schemas"]["BlobRefData"];
+            /** @description The component that shows this call, as the rules said when it began. */
+            component?: components["schemas"]["ToolComponentData"];
+            /** @description The view that the tool's server has for it. */
+            ui?: components["schemas"]["ToolUiData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
         /**
          * ToolStartEvent
          * @example {
-         *       "seq": 17,
+         *       "seq": 18,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_start",
          *       "session_id": "s-1",
          *       "turn_id": "turn-1",
          *       "data": {
          *         "tool_use_id": "t-1",
-         *         "tool": "Bash",
+         *         "tool": "get_weather",
          *         "input": {
-         *           "command": "rm -rf build"
+         *           "city": "Ghent"
          *         },
-         *         "command": "rm -rf build"
+         *         "component": {
+         *           "component_id": "get_weather-t-1",
+         *           "name": "weather",
+         *           "surface": "chat",
+         *           "result": "merge"
+         *         }
          *       }
          *     }
          */
@@ -3311,6 +4480,15 @@ export interface components {
          * @enum {string}
          */
         ToolStatus: "running" | "done" | "failed" | "denied" | "interrupted" | "background";
+        /**
+         * ToolUiData
+         * @description A view that an MCP server has for one of its tools.
+         */
+        ToolUiData: {
+            server: string;
+            tool: string;
+            resource_uri: string;
+        };
         /** @description One call of a tool; the agent's own id. */
         ToolUseId: string;
         /**
@@ -3318,6 +4496,21 @@ export interface components {
          * @description One call of a tool; the agent's own id.
          */
         ToolUseIdData: string;
+        /** @description What proposed rules would have changed. */
+        Tried: {
+            /** @description Calls that were judged. */
+            calls: number;
+            /** @description Calls whose input was too large for the log, so that they could not be judged. */
+            not_judged: number;
+            /** @description How many calls would change, and how. */
+            counts: components["schemas"]["ChangeCount"][];
+            /** @description The first of them. */
+            changed: components["schemas"]["ChangedCall"][];
+            /** @description Sessions that were looked at for this answer. */
+            sessions: number;
+            /** @description Where the next answer begins, if not all sessions were looked at. */
+            next_cursor?: string;
+        };
         /** @description From a user message, or another trigger, to `done`. */
         TurnId: string;
         /**
@@ -3337,6 +4530,12 @@ export interface components {
         TurnStartedData: {
             message_ids: components["schemas"]["MessageIdData"][];
             origin: components["schemas"]["OriginData"];
+            /** @description The turn that was interrupted for its budget and goes on with this one. */
+            continues?: components["schemas"]["TurnIdData"];
+            /** @description The agent does not hear of it before a person has said that it may go over a budget. */
+            waits?: boolean;
+            /** @description Whose budget it spends, besides its own. */
+            budget_group?: string;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
@@ -3371,16 +4570,16 @@ export interface components {
             data: components["schemas"]["TurnStartedData"];
         };
         /**
-         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, whoever asked is gone, or its time had come.
          * @enum {string}
          */
-        Unanswered: "withdrawn" | "stopped" | "interrupted";
+        Unanswered: "withdrawn" | "stopped" | "interrupted" | "expired";
         /**
          * UnansweredData
-         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, whoever asked is gone, or its time had come.
          * @enum {string}
          */
-        UnansweredData: "withdrawn" | "stopped" | "interrupted";
+        UnansweredData: "withdrawn" | "stopped" | "interrupted" | "expired";
         /** @description An event of a type that this version does not know. */
         UnknownBlock: {
             /** @enum {string} */
@@ -3434,35 +4633,59 @@ export interface components {
             title?: string | null;
             model?: string | null;
             mode?: string | null;
-            /** @description Parameters that may change after creation: `client_tools`, and those of the runtime. */
+            /** @description Parameters that may change after creation: `client_tools`, `budget`, `budget_group`, and those of the runtime. */
             settings?: {
                 [key: string]: unknown;
             };
         };
-        /** @description What this turn used. */
+        /** @description What all sessions have spent, and may. */
         Usage: {
+            today: string;
+            /** @description Of all sessions, as long as they are counted. */
+            daemon: components["schemas"]["Amounts"];
+            /** @description The newest first; days on which nothing was spent are left out. */
+            days: components["schemas"]["UsageSum"][];
+            /** @description Those that spent last come first. */
+            groups: components["schemas"]["UsageSum"][];
+            /** @description The limits of today and of all sessions. */
+            limits: components["schemas"]["LimitView"][];
+        };
+        /** @description What this turn used, all of it so far: a later one takes the place of an earlier one. */
+        Usage2: {
+            /** @description With those that were read from a cache, and written to one. */
             input_tokens: number;
             output_tokens: number;
             cached_tokens?: number;
+            cache_write_tokens?: number;
             reasoning_tokens?: number;
             /** Format: double */
             cost_usd?: number;
             context_used?: number;
             context_window?: number;
+            /** @description The agent does not say what it costs: `cost_usd` is by the prices of the configuration. */
+            estimated?: boolean;
+            /** @description Milliseconds that the agent worked in this turn so far, without those in which a person was waited for. */
+            worked_ms?: number;
         };
         /**
          * UsageData
-         * @description What this turn used.
+         * @description What this turn used, all of it so far: a later one takes the place of an earlier one.
          */
         UsageData: {
+            /** @description With those that were read from a cache, and written to one. */
             input_tokens: number;
             output_tokens: number;
             cached_tokens?: number;
+            cache_write_tokens?: number;
             reasoning_tokens?: number;
             /** Format: double */
             cost_usd?: number;
             context_used?: number;
             context_window?: number;
+            /** @description The agent does not say what it costs: `cost_usd` is by the prices of the configuration. */
+            estimated?: boolean;
+            /** @description Milliseconds that the agent worked in this turn so far, without those in which a person was waited for. */
+            worked_ms?: number;
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
@@ -3498,11 +4721,19 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["UsageData"];
         };
+        /** @description What was spent on a day, or by a group. */
+        UsageSum: {
+            /** @description The day, or the name of the group. */
+            id: string;
+            spent: components["schemas"]["Amounts"];
+        };
         /** UserMessageData */
         UserMessageData: {
             message_id: components["schemas"]["MessageIdData"];
             content: components["schemas"]["PartData"][];
             origin: components["schemas"]["OriginData"];
+            /** @description Which delivery of which channel it came with. */
+            source?: components["schemas"]["MessageSourceData"];
             /** @description Who did it, when it was a sub-agent. */
             subagent_id?: string;
         };
@@ -3559,6 +4790,7 @@ export interface components {
             queue: components["schemas"]["QueueItem"][];
             /** @description Messages for the running turn that have not reached the agent. */
             steers: components["schemas"]["ViewSteer"][];
+            /** @description The components that are not in the conversation, in the order of their first facts. */
             components: components["schemas"]["ViewComponent"][];
             /** @description What goes on between turns. */
             background: components["schemas"]["ViewBackground"][];
@@ -3569,7 +4801,7 @@ export interface components {
             plan?: components["schemas"]["ViewPlan"];
             /** @description What the session is doing for the person who waits. */
             activity?: components["schemas"]["ViewActivity"];
-            usage?: components["schemas"]["Usage"];
+            usage?: components["schemas"]["Usage2"];
             /** @description The id of the oldest message here, if there are older ones: what `before` takes. */
             before?: string;
         };
@@ -3599,12 +4831,25 @@ export interface components {
         };
         /** @description One thing in a message, in the order it happened. More kinds and fields may be added. */
         ViewBlock: components["schemas"]["TextBlock"] | components["schemas"]["ThinkingBlock"] | components["schemas"]["ToolBlock"] | components["schemas"]["PermissionBlock"] | components["schemas"]["QuestionBlock"] | components["schemas"]["InterruptBlock"] | components["schemas"]["ComponentBlock"] | components["schemas"]["SubagentBlock"] | components["schemas"]["PlanBlock"] | components["schemas"]["DiffBlock"] | components["schemas"]["ArtifactBlock"] | components["schemas"]["ImageBlock"] | components["schemas"]["CompactionBlock"] | components["schemas"]["ErrorBlock"] | components["schemas"]["NoteBlock"] | components["schemas"]["UnknownBlock"];
-        /** @description Something that an agent draws. */
+        /** @description Something that an agent shows, as people see it now. */
         ViewComponent: {
             component_id: string;
             name: string;
             surface: components["schemas"]["Surface"];
             props?: unknown;
+            status: components["schemas"]["ComponentStatus"];
+            /** @description What went wrong. */
+            error?: string;
+            /** @description The call that it shows. */
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            /** @description Where in the shared state it finds what it shows. */
+            bind?: components["schemas"]["Bind"];
+            /** @description The page that draws it. */
+            view?: components["schemas"]["ComponentView"];
+            /** @description The interrupt that waits for it. */
+            waiting?: components["schemas"]["AskId"];
+            /** @description Who changed it last. */
+            by?: string;
         };
         /** @description What the rules said about a call. */
         ViewDecision: {
@@ -3638,14 +4883,14 @@ export interface components {
             reason?: string;
             /** Format: int32 */
             exit_code?: number;
-            usage?: components["schemas"]["Usage"];
+            usage?: components["schemas"]["Usage2"];
             origin?: components["schemas"]["Origin"];
             blocks: components["schemas"]["ViewBlock"][];
             /** @description Its texts, joined. It says nothing that `blocks` does not, so streams leave it out. */
             content?: string;
         };
         /** @description What can be inserted. */
-        ViewNode: components["schemas"]["ViewMessage"] | components["schemas"]["ViewBlock"];
+        ViewNode: components["schemas"]["ViewMessage"] | components["schemas"]["ViewBlock"] | components["schemas"]["ViewComponent"];
         /** @description One change. */
         ViewOp: {
             /** @constant */
@@ -3720,6 +4965,107 @@ export interface components {
         };
         /** @description A field that grows. */
         ViewTextField: "text" | "live";
+        /** @description A subscription as clients see it. */
+        Webhook: {
+            webhook_id: string;
+            url: string;
+            /** @description Which events; all, if there are none. */
+            events: components["schemas"]["WebhookEventType"][];
+            /** @description Only of these sessions. */
+            sessions: string[];
+            /** @description Only of sessions with these runtimes. */
+            runtimes: string[];
+            /** @description Only of turns that came about so. */
+            origins: components["schemas"]["Origin"][];
+            /** @description For people. */
+            description?: string;
+            /** @description Nothing is sent while it is paused; what happens meanwhile is told afterwards. If it is left out: `false`. */
+            paused: boolean;
+            /** @description Where its secret is; the secret itself is not shown. */
+            secret: components["schemas"]["SecretSource"];
+            /** @description Why it was paused, if nobody did it. */
+            disabled?: string;
+            /** @description Up to where in the feed of all sessions everything is sent, or kept to be tried again. */
+            position: number;
+            /** @description What is read and not delivered. */
+            waiting: number;
+            /** @description Since the daemon started. */
+            delivered: number;
+            /** @description Tries that failed since the daemon started. */
+            failed: number;
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        /** @description One try. */
+        WebhookAttempt: {
+            /** @description The header `webhook-id`: the same event has the same one, however often it is sent. */
+            id: string;
+            type: components["schemas"]["WebhookEventType"];
+            session_id: components["schemas"]["SessionId"];
+            seq: components["schemas"]["Seq"];
+            /** @description Its commit in the feed. */
+            position: number;
+            state: components["schemas"]["WebhookDeliveryState"];
+            /** @description How often it was tried. */
+            attempts: number;
+            /** @description When it is tried again. */
+            next_at?: components["schemas"]["Timestamp"];
+            last_error?: string;
+            at: components["schemas"]["Timestamp"];
+            /** @description What the receiver answered. */
+            status?: number;
+            milliseconds: number;
+        };
+        /** @description What was sent, what waits and what nobody took. */
+        WebhookDeliveries: {
+            /** @description The last tries, newest first. */
+            recent: components["schemas"]["WebhookAttempt"][];
+            /** @description What failed and is tried again, and what stands behind it. */
+            waiting: components["schemas"]["WebhookDelivery"][];
+            /** @description What was tried for days; newest first. */
+            dead: components["schemas"]["WebhookDelivery"][];
+        };
+        /** @description One event for one receiver. */
+        WebhookDelivery: {
+            /** @description The header `webhook-id`: the same event has the same one, however often it is sent. */
+            id: string;
+            type: components["schemas"]["WebhookEventType"];
+            session_id: components["schemas"]["SessionId"];
+            seq: components["schemas"]["Seq"];
+            /** @description Its commit in the feed. */
+            position: number;
+            state: components["schemas"]["WebhookDeliveryState"];
+            /** @description How often it was tried. */
+            attempts: number;
+            /** @description When it is tried again. */
+            next_at?: components["schemas"]["Timestamp"];
+            last_error?: string;
+        };
+        WebhookDeliveryState: ("waiting" | "delivered") | "dead";
+        /** @description What is told. */
+        WebhookEventType: ("turn.completed" | "turn.failed" | "ask.opened" | "ask.resolved" | "budget.reached" | "schedule.missed") | "turn.stopped";
+        /** @description Who is told what. */
+        WebhookPatch: {
+            url?: string | null;
+            events?: components["schemas"]["WebhookEventType"][] | null;
+            sessions?: string[] | null;
+            runtimes?: string[] | null;
+            origins?: components["schemas"]["Origin"][] | null;
+            description?: (string | null) | null;
+            paused?: boolean | null;
+            secret?: components["schemas"]["NewSecret"] | null;
+        };
+        /** @description What became of a try by hand. */
+        WebhookTested: {
+            /** @description Whether the receiver took it. */
+            delivered: boolean;
+            status?: number;
+            error?: string;
+            milliseconds: number;
+        };
+        Webhooks: {
+            webhooks: components["schemas"]["Webhook"][];
+        };
         /** @description What to do with a message to a session that is busy. */
         When: "queue" | "steer" | "reject";
         /**

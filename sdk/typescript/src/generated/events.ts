@@ -73,6 +73,10 @@ export interface components {
             data: components["schemas"]["Usage"];
         } | {
             /** @constant */
+            type: "budget";
+            data: components["schemas"]["Budget"];
+        } | {
+            /** @constant */
             type: "delta";
             data: components["schemas"]["Delta"];
         } | {
@@ -242,6 +246,11 @@ export interface components {
             commands?: components["schemas"]["SlashCommand"][] | null;
             /** @description What the session's model may be changed to. */
             models?: components["schemas"]["ModelChoice"][] | null;
+            /**
+             * Format: uint64
+             * @description How often an agent that others write has taken the session, with this time; of all others nothing.
+             */
+            epoch?: number | null;
         };
         /**
          * SessionId
@@ -297,6 +306,8 @@ export interface components {
             message_id: components["schemas"]["MessageId"];
             content: components["schemas"]["Part"][];
             origin: components["schemas"]["Origin"];
+            /** @description Which delivery of which channel it came with. */
+            source?: components["schemas"]["MessageSource"] | null;
         };
         /**
          * MessageId
@@ -347,14 +358,36 @@ export interface components {
         /**
          * Origin
          * @description What made a turn or a message.
-         * @enum {string}
          */
-        Origin: "user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import";
+        Origin: ("user" | "schedule" | "webhook" | "delegation" | "api" | "agent" | "import") | "component";
+        /**
+         * MessageSource
+         * @description Where a message comes from that no client sent.
+         */
+        MessageSource: {
+            /** @description The channel, by its name. */
+            channel: string;
+            /** @description The service's own id of the delivery. */
+            delivery: string;
+            /** @description Who wrote it, as the service says. */
+            sender?: string | null;
+        };
         /** TurnStarted */
         TurnStarted: {
             message_ids: components["schemas"]["MessageId"][];
             origin: components["schemas"]["Origin"];
+            /** @description The turn that was interrupted for its budget and goes on with this one. */
+            continues?: components["schemas"]["TurnId"] | null;
+            /** @description The agent does not hear of it before a person has said that it may go over a budget. */
+            waits?: boolean | null;
+            /** @description Whose budget it spends, besides its own. */
+            budget_group?: string | null;
         };
+        /**
+         * TurnId
+         * @description From a user message, or another trigger, to `done`.
+         */
+        TurnId: string;
         /** Status */
         Status: {
             state: components["schemas"]["Activity"];
@@ -403,6 +436,11 @@ export interface components {
             anchor?: string | null;
             /** @description `hold` if the person who stopped the turn also held the queue; absent if the queue continues. */
             then?: components["schemas"]["AfterStop"] | null;
+            /**
+             * Format: uint64
+             * @description Milliseconds that the agent worked, without those in which a person was waited for.
+             */
+            worked_ms?: number | null;
         };
         /**
          * Outcome
@@ -428,15 +466,20 @@ export interface components {
         };
         /**
          * Usage
-         * @description What this turn used.
+         * @description What this turn used, all of it so far: a later one takes the place of an earlier one.
          */
         Usage: {
-            /** Format: uint64 */
+            /**
+             * Format: uint64
+             * @description With those that were read from a cache, and written to one.
+             */
             input_tokens: number;
             /** Format: uint64 */
             output_tokens: number;
             /** Format: uint64 */
             cached_tokens?: number | null;
+            /** Format: uint64 */
+            cache_write_tokens?: number | null;
             /** Format: uint64 */
             reasoning_tokens?: number | null;
             /** Format: double */
@@ -445,7 +488,66 @@ export interface components {
             context_used?: number | null;
             /** Format: uint64 */
             context_window?: number | null;
+            /** @description The agent does not say what it costs: `cost_usd` is by the prices of the configuration. */
+            estimated?: boolean | null;
+            /**
+             * Format: uint64
+             * @description Milliseconds that the agent worked in this turn so far, without those in which a person was waited for.
+             */
+            worked_ms?: number | null;
         };
+        /**
+         * Budget
+         * @description A limit is near or reached, or somebody has said how it goes on. Amounts are in tokens, dollars, turns, minutes, calls.
+         */
+        Budget: {
+            state: components["schemas"]["BudgetState"];
+            scope: components["schemas"]["BudgetScope"];
+            /** @description The name of the group, or the day. */
+            id?: string | null;
+            measure: components["schemas"]["BudgetMeasure"];
+            /** Format: double */
+            limit: number;
+            /** Format: double */
+            spent: number;
+            /** @description What is held. */
+            how?: components["schemas"]["BudgetHold"] | null;
+            /** @description The permission that is asked for, or was. */
+            ask_id?: components["schemas"]["AskId"] | null;
+            /**
+             * Format: double
+             * @description By how much the limit would be raised, or was.
+             */
+            added?: number | null;
+            by?: string | null;
+            /** @description One line for people. */
+            reason?: string | null;
+        };
+        /**
+         * BudgetState
+         * @description What is said about a limit.
+         */
+        BudgetState: "warned" | "reached" | "paused" | "interrupted" | "raised" | "stopped" | "unmeasured";
+        /**
+         * BudgetScope
+         * @description What a limit is about.
+         */
+        BudgetScope: ("turn" | "session") | "group" | "day" | "daemon";
+        /**
+         * BudgetMeasure
+         * @description What is counted.
+         */
+        BudgetMeasure: ("tokens" | "usd" | "turns") | "minutes" | "repeats" | "compactions" | "silence";
+        /**
+         * BudgetHold
+         * @description What is held while the work waits.
+         */
+        BudgetHold: "call" | "message";
+        /**
+         * AskId
+         * @description Something that waits for a person.
+         */
+        AskId: string;
         /** Delta */
         Delta: {
             block_id: components["schemas"]["BlockId"];
@@ -491,18 +593,60 @@ export interface components {
             client_tool?: boolean | null;
             /** @description The whole input, when what is in `input` had to be cut. */
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description The component that shows this call, as the rules said when it began. */
+            component?: components["schemas"]["ToolComponent"] | null;
+            /** @description The view that the tool's server has for it. */
+            ui?: components["schemas"]["ToolUi"] | null;
         };
         /**
          * ToolUseId
          * @description One call of a tool; the agent's own id.
          */
         ToolUseId: string;
+        /**
+         * ToolComponent
+         * @description The component that shows a call.
+         */
+        ToolComponent: {
+            component_id: string;
+            name: string;
+            surface: components["schemas"]["Surface"];
+            result: components["schemas"]["ToolMapping"];
+            /** @description The key for a result that is no object. */
+            into?: string | null;
+            /** @description What it shows of the input, when what is in `input` had to be cut. */
+            props?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * Surface
+         * @description Where a component may appear.
+         * @enum {string}
+         */
+        Surface: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
+        /**
+         * ToolMapping
+         * @description What a component takes from the call that it covers.
+         */
+        ToolMapping: ("output" | "input") | "merge";
+        /**
+         * ToolUi
+         * @description A view that an MCP server has for one of its tools.
+         */
+        ToolUi: {
+            server: string;
+            tool: string;
+            resource_uri: string;
+        };
         /** ToolProgress */
         ToolProgress: {
             tool_use_id: components["schemas"]["ToolUseId"];
             text?: string | null;
             /** Format: double */
             fraction?: number | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** ToolResult */
         ToolResult: {
@@ -522,6 +666,14 @@ export interface components {
             blob?: components["schemas"]["BlobRef"] | null;
             /** @description The pictures that the tool brought, in their order; `output` has `[image]` where each stood. */
             images?: components["schemas"]["Image"][] | null;
+            /** @description The result as data (`structuredContent` of MCP). */
+            structured?: unknown;
+            /** @description What goes with the result and is not for the model (`_meta` of MCP). */
+            meta?: unknown;
+            /** @description What the result brings to the component that covers the call, when what is in `output` had to be cut. */
+            props?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * Image
@@ -607,14 +759,15 @@ export interface components {
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
             title?: string | null;
             options: components["schemas"]["PermissionOption"][];
+            /** @description The call can be allowed or not, but not with another input. */
+            fixed_input?: boolean | null;
             /** @description Which rule wants a person to decide, and what the call would do. */
             judged?: components["schemas"]["Judged"] | null;
+            /** @description The rule does not wait for ever. */
+            expiry?: components["schemas"]["AskExpiry"] | null;
+            /** @description What the agent calls it. */
+            key?: string | null;
         };
-        /**
-         * AskId
-         * @description Something that waits for a person.
-         */
-        AskId: string;
         /**
          * PermissionOption
          * @description One answer that may be given.
@@ -633,6 +786,20 @@ export interface components {
          * @enum {string}
          */
         PermissionReply: "once" | "always" | "reject";
+        /**
+         * AskExpiry
+         * @description When an ask ends by itself, and whether the call runs then.
+         */
+        AskExpiry: {
+            at: components["schemas"]["Timestamp"];
+            allowed: boolean;
+        };
+        /**
+         * Timestamp
+         * Format: date-time
+         * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
+         */
+        Timestamp: string;
         /** PermissionResolved */
         PermissionResolved: {
             ask_id: components["schemas"]["AskId"];
@@ -645,19 +812,25 @@ export interface components {
             updated_input?: unknown;
             /** @description Nobody said no: it ended without an answer. */
             unanswered?: components["schemas"]["Unanswered"] | null;
+            /** @description It was settled by the answer to another ask: an equal one, or one whose rule allows this too. */
+            along_with?: components["schemas"]["AskId"] | null;
         };
         /**
          * Unanswered
-         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, or whoever asked is gone.
+         * @description Why an ask ended without an answer: the agent took it back, the turn was stopped, whoever asked is gone, or its time had come.
          * @enum {string}
          */
-        Unanswered: "withdrawn" | "stopped" | "interrupted";
+        Unanswered: "withdrawn" | "stopped" | "interrupted" | "expired";
         /** QuestionRequest */
         QuestionRequest: {
             ask_id: components["schemas"]["AskId"];
             questions: components["schemas"]["Question"][];
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
             title?: string | null;
+            /** @description What the agent calls it. */
+            key?: string | null;
+            /** @description The call whose row it stands for. */
+            covers?: components["schemas"]["ToolUseId"] | null;
         };
         /** Question */
         Question: {
@@ -696,13 +869,18 @@ export interface components {
             surface: components["schemas"]["Surface"];
             /** @description The call that waits, when a client has to run a tool. */
             tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            /** @description The component that waits, when it is shown already. */
+            component_id?: string | null;
+            /** @description Which of its actions end the wait; all, if absent. */
+            actions?: string[] | null;
+            title?: string | null;
+            /** @description What a value must fit; without it, what the component says that it answers. */
+            value_schema?: unknown;
+            /** @description What the agent calls it. */
+            key?: string | null;
+            /** @description The call whose row it stands for, when an agent waits in one. */
+            covers?: components["schemas"]["ToolUseId"] | null;
         };
-        /**
-         * Surface
-         * @description Where a component may appear.
-         * @enum {string}
-         */
-        Surface: "chat" | "sidebar" | "panel" | "overlay" | "canvas";
         /** InterruptResolved */
         InterruptResolved: {
             interrupt_id: components["schemas"]["AskId"];
@@ -775,6 +953,8 @@ export interface components {
             /** Format: int32 */
             exit_code?: number | null;
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description The pictures that it brought, as in `tool_result`. */
+            images?: components["schemas"]["Image"][] | null;
             /** @description Why it ended, when it did not end by itself. */
             reason?: string | null;
         };
@@ -786,10 +966,64 @@ export interface components {
             props: unknown;
             /** @description `props` is merged into what is there, instead of replacing it. */
             merge: boolean;
+            /** @description How; without it, `shallow` if `merge`, else `replace`. */
+            mode?: components["schemas"]["MergeMode"] | null;
+            /** @description RFC 6902 JSON Patch of the props, with the mode `patch`. */
+            patch?: unknown;
+            status?: components["schemas"]["ComponentStatus"] | null;
+            /** @description What went wrong, for people. */
+            error?: string | null;
+            /** @description The call that it belongs to. */
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            /** @description What it shows of the shared state. */
+            bind?: components["schemas"]["Bind"] | null;
+            /** @description The page that draws it. */
+            view?: components["schemas"]["ComponentView"] | null;
+            by?: string | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
+        };
+        /**
+         * MergeMode
+         * @description How the props of a change meet those that are there.
+         */
+        MergeMode: "replace" | "shallow" | "deep" | "append" | "patch";
+        /**
+         * ComponentStatus
+         * @description Whether a component has what it shows.
+         * @enum {string}
+         */
+        ComponentStatus: "loading" | "ready" | "error";
+        /**
+         * Bind
+         * @description Where in the shared state a component finds what it shows.
+         */
+        Bind: {
+            /** @description JSON Pointer. */
+            pointer: string;
+            /** @description The key for a value that is no object; without it `items` for lists, else `value`. */
+            as?: string | null;
+            /** @description People's edits change the state. */
+            edits?: boolean | null;
+        };
+        /**
+         * ComponentView
+         * @description A page that draws a component, as an MCP server gave it.
+         */
+        ComponentView: {
+            blob?: components["schemas"]["BlobRef"] | null;
+            csp?: unknown;
+            permissions?: unknown;
+            prefers_border?: boolean | null;
+            server?: string | null;
+            resource_uri?: string | null;
         };
         /** ComponentRemove */
         ComponentRemove: {
             component_id: string;
+            by?: string | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** ComponentCallback */
         ComponentCallback: {
@@ -797,6 +1031,16 @@ export interface components {
             action: string;
             payload: unknown;
             by: string;
+            /** @description What the component was called then. */
+            name?: string | null;
+            /** @description The caller's; the same one again is taken once. */
+            callback_id?: string | null;
+            /** @description No agent was there; the next one hears of it. */
+            waits?: boolean | null;
+            /** @description The ask that it answered. The agent hears of it as the answer. */
+            settles?: components["schemas"]["AskId"] | null;
+            /** @description The agent hears of it by a message: at once, or (`false`) with the next one. */
+            wakes?: boolean | null;
         };
         /** StateSnapshot */
         StateSnapshot: {
@@ -809,6 +1053,10 @@ export interface components {
         StateDelta: {
             patch: unknown;
             by: string;
+            /** @description The agent hears of it by a message: at once, or (`false`) with the next one. */
+            wakes?: boolean | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** PlanUpdated */
         PlanUpdated: {
@@ -850,6 +1098,8 @@ export interface components {
             path?: string | null;
             content?: string | null;
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** ArtifactUpdated */
         ArtifactUpdated: {
@@ -857,6 +1107,8 @@ export interface components {
             title?: string | null;
             content?: string | null;
             blob?: components["schemas"]["BlobRef"] | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** ArtifactVersion */
         ArtifactVersion: {
@@ -864,10 +1116,14 @@ export interface components {
             /** Format: uint64 */
             version: number;
             label?: string | null;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** ArtifactRemoved */
         ArtifactRemoved: {
             artifact_id: string;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** EvidenceChanged */
         EvidenceChanged: {
@@ -876,6 +1132,8 @@ export interface components {
             title: string;
             status: string;
             detail?: unknown;
+            /** @description What whoever added this from outside calls what it added. */
+            emit_id?: string | null;
         };
         /** CompactionStart */
         CompactionStart: {
@@ -915,11 +1173,6 @@ export interface components {
             /** @description The agent cannot go back by itself; it goes on from a copy of its conversation that ends before these turns. */
             branched?: boolean | null;
         };
-        /**
-         * TurnId
-         * @description From a user message, or another trigger, to `done`.
-         */
-        TurnId: string;
         /** Forked */
         Forked: {
             from_session: components["schemas"]["SessionId"];
@@ -966,6 +1219,7 @@ export interface components {
             message_id: components["schemas"]["MessageId"];
             content: components["schemas"]["Part"][];
             origin: components["schemas"]["Origin"];
+            source?: components["schemas"]["MessageSource"] | null;
             /** Format: uint64 */
             position: number;
         };

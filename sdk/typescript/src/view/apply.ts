@@ -5,12 +5,15 @@ import type { Op } from './types.js'
 
 type Fields = Record<string, unknown>
 
+/** What a path begins with that leads to the components beside the conversation. No message has such an id. */
+export const COMPONENTS = '@components'
+
 /** Applies one change. One to something that is not here is for somebody who holds more. */
 export function apply(view: object, op: Op): void {
   const parents = op.op === 'remove' ? op.path.slice(0, -1) : op.path
   const node = find(view as Fields, parents)
   if (!node) return
-  const children = parents.length === 0 ? 'messages' : 'blocks'
+  const children = childrenOf(parents)
   if (op.op === 'append') {
     const known = node[op.field]
     node[op.field] = (typeof known === 'string' ? known : '') + op.text
@@ -25,17 +28,29 @@ export function apply(view: object, op: Op): void {
     else node[children] = [inserted]
   } else if (op.op === 'remove') {
     const list = (node[children] ?? []) as Fields[]
-    const at = list.findLastIndex((child) => child['id'] === op.path.at(-1))
+    const at = list.findLastIndex((child) => idOf(child) === op.path.at(-1))
     if (at >= 0) list.splice(at, 1)
   }
+}
+
+/** Where the children are of what a path leads to. */
+export function childrenOf(path: string[]): 'messages' | 'blocks' | 'components' {
+  if (path.length === 0) return 'messages'
+  return path[0] === COMPONENTS ? 'components' : 'blocks'
+}
+
+export function idOf(child: Fields): unknown {
+  return child['id'] ?? child['component_id']
 }
 
 function find(view: Fields, path: string[]): Fields | undefined {
   let node: Fields | undefined = view
   for (const [depth, id] of path.entries()) {
-    const list = node[depth === 0 ? 'messages' : 'blocks'] as Fields[] | undefined
+    // The list itself belongs to the view.
+    if (depth === 0 && id === COMPONENTS) continue
+    const list = node[childrenOf(path.slice(0, depth))] as Fields[] | undefined
     // What changes is nearly always the newest.
-    node = list?.findLast((child) => child['id'] === id)
+    node = list?.findLast((child) => idOf(child) === id)
     if (!node) return undefined
   }
   return node
@@ -63,7 +78,8 @@ function merge(held: Fields, fresh: Fields): void {
   for (const [name, value] of Object.entries(fresh)) {
     const known = held[name]
     if (value === undefined || known === value) continue
-    if ((name === 'messages' || name === 'blocks') && Array.isArray(known)) mergeChildren(known, value as Fields[])
+    if ((name === 'messages' || name === 'blocks' || name === 'components') && Array.isArray(known))
+      mergeChildren(known, value as Fields[])
     else if (!alike(known, value)) held[name] = value
   }
 }
@@ -78,9 +94,9 @@ function alike(known: unknown, value: unknown): boolean {
 }
 
 function mergeChildren(held: Fields[], fresh: Fields[]): void {
-  const known = new Map(held.map((child) => [child['id'], child]))
+  const known = new Map(held.map((child) => [idOf(child), child]))
   const next = fresh.map((child) => {
-    const same = known.get(child['id'])
+    const same = known.get(idOf(child))
     if (!same || same === child) return child
     merge(same, child)
     return same

@@ -1,6 +1,6 @@
 // Brings a view forward without changing the one that is there: what changed is new, what did not is the same object. For frameworks that compare.
 
-import { apply } from './apply.js'
+import { apply, childrenOf, COMPONENTS, idOf } from './apply.js'
 import type { Op, View } from './types.js'
 
 type Fields = Record<string, unknown>
@@ -11,19 +11,21 @@ export function applied(view: View, op: Op): View {
   let node = next as unknown as Fields
   const parents = op.op === 'remove' ? op.path.slice(0, -1) : op.path
   for (const [depth, id] of parents.entries()) {
-    const child = copyList(node, depth).findLast((child) => child['id'] === id)
+    // The list itself belongs to the view.
+    if (depth === 0 && id === COMPONENTS) continue
+    const name = childrenOf(parents.slice(0, depth))
+    const list = copyList(node, name)
+    const child = list.findLast((child) => idOf(child) === id)
     // Something that is not here is for somebody who holds more.
     if (!child) return view
     const copy = { ...child }
-    const list = copyList(node, depth)
     list[list.lastIndexOf(child)] = copy
-    node[nameOf(depth)] = list
+    node[name] = list
     node = copy
   }
-  if (op.op === 'insert' || op.op === 'remove') node[nameOf(parents.length)] = copyList(node, parents.length)
+  if (op.op === 'insert' || op.op === 'remove') node[childrenOf(parents)] = copyList(node, childrenOf(parents))
   apply(next, op)
   return next
 }
 
-const nameOf = (depth: number) => (depth === 0 ? 'messages' : 'blocks')
-const copyList = (node: Fields, depth: number): Fields[] => [...((node[nameOf(depth)] ?? []) as Fields[])]
+const copyList = (node: Fields, name: string): Fields[] => [...((node[name] ?? []) as Fields[])]
