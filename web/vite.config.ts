@@ -12,6 +12,9 @@ const alias = [
   { find: /^turnloom\/worker$/, replacement: `${sdk}/worker.ts` },
 ]
 
+const SHARED =
+  /vite[\\/]preload-helper|node_modules[\\/](svelte|esm-env|clsx)[\\/]|sdk[\\/]typescript[\\/]src|src[\\/]lib[\\/][^\\/]+\.ts|ui[\\/]parts[\\/]Icon/
+
 export default defineConfig({
   plugins: [svelte()],
   resolve: { alias },
@@ -24,6 +27,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1024,
+    // What everything shares is one file of the first load: many small ones would compress worse.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', test: SHARED }] } } },
   },
   server: { fs: { allow: ['.', sdk] }, proxy: { '/api': daemon, '/login': daemon, '/health': daemon } },
   test: { environment: 'node', include: ['tests/**/*.test.ts'] },

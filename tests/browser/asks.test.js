@@ -117,12 +117,12 @@ workbench('the inbox holds the asks of all sessions, oldest first, and they are 
   await of('ask-b').getByRole('button', { name: /Linen/ }).click()
   await of('ask-b').getByRole('button', { name: /Weld/ }).click()
   await of('ask-b').getByRole('button', { name: 'Answer', exact: true }).click()
-  await of('ask-c').getByLabel('Value').fill('"2026-02-03"')
-  await of('ask-c').getByRole('button', { name: 'Answer', exact: true }).click()
+  await of('ask-c').getByLabel('Date').fill('2026-02-03')
+  await of('ask-c').getByRole('button', { name: 'Submit', exact: true }).click()
   for (const id of ['ask-a', 'ask-b', 'ask-c']) await daemon.untilIdle(id)
   await inbox.getByText('Nothing waits for you.').waitFor()
   assert.match(await daemon.content('ask-b'), /You chose Linen; Weld\./)
-  assert.match(await daemon.content('ask-c'), /You gave me "2026-02-03"\./)
+  assert.match(await daemon.content('ask-c'), /You gave me .*"date":"2026-02-03"/)
 })
 
 workbench('somebody who looks elsewhere hears of an ask: in the title, in the icon, by a notification, and once', async (daemon, openPage) => {

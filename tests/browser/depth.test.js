@@ -46,12 +46,12 @@ workbench('sub-agents of sub-agents without end are there, one level at a time',
 workbench('properties and inputs are shown only so deep', async (daemon, openPage) => {
   const nested = (levels) => (levels === 0 ? 'the bottom' : { inside: nested(levels - 1) })
   await daemon.import('values', Daemon.turn('values', [
-    ['component_update', { component_id: 'c', name: 'Hologram', surface: 'chat', props: nested(50), merge: false }],
+    ['component_update', { component_id: 'c', name: 'Hologram', surface: 'chat', props: nested(30), merge: false }],
     ['tool_start', { tool_use_id: 't', tool: 'Lookup', input: nested(50) }],
     ['tool_result', { tool_use_id: 't', output: 'looked up', is_error: false }],
   ]))
   const page = await openPage({ hash: session('values') })
-  await conversation(page).getByText('these are its properties').waitFor()
+  await conversation(page).getByText('This page does not know how to draw Hologram.').waitFor()
   await conversation(page).getByRole('button', { name: /Lookup/ }).click()
   await conversation(page).getByText('looked up', { exact: true }).waitFor()
   assert.equal(await conversation(page).getByText('the bottom').count(), 0)

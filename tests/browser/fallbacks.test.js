@@ -20,42 +20,20 @@ workbench('what is not known is shown as it is: events, blocks, kinds of compone
   await conversation(page).getByText('Still here.').waitFor()
   await conversation(page).getByRole('button', { name: /hologram is not known to this page/ }).click()
   await conversation(page).getByText('violet').waitFor()
-  await conversation(page).getByText('This page does not know how to draw Hologram; these are its properties.').waitFor()
-})
-
-workbench('components stand where they want to: in the chat, beside it, above it, on the canvas', async (daemon, openPage) => {
-  const update = (surface, name, props) => ['component_update', { component_id: `c-${surface}`, name, surface, props, merge: false }]
-  await daemon.import('surfaces', Daemon.turn('surfaces', [
-    update('chat', 'BarChart', { title: 'Threads', values: [3, 5, 8] }),
-    update('panel', 'Note', { title: 'Beside', text: 'I stand **beside**.' }),
-    update('overlay', 'Note', { title: 'Above', text: 'I stand above.' }),
-    update('canvas', 'DataTable', { title: 'Cloth', columns: ['thread', 'count'], rows: [['warp', 120], ['weft', 96]] }),
-  ]))
-  const page = await openPage({ hash: session('surfaces') })
-  await conversation(page).getByRole('region', { name: 'BarChart' }).getByText('Threads').waitFor()
-  const overlay = page.getByRole('dialog', { name: 'Above' })
-  await overlay.getByText('I stand above.').waitFor()
-  await overlay.getByRole('button', { name: 'Put Above away' }).click()
-  await overlay.waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Show Above' }).press('Enter')
-  await overlay.waitFor()
-  await eventually('the focus is in it', () => overlay.evaluate((dialog) => dialog.contains(document.activeElement)))
-  await overlay.getByRole('button', { name: 'Put Above away' }).click()
-  await page.getByRole('button', { name: 'Panel, 2 components' }).click()
-  await page.getByRole('tabpanel').getByText('I stand beside.').waitFor()
-  await page.getByRole('tab', { name: 'Canvas' }).click()
-  await page.getByRole('cell', { name: 'weft' }).waitFor()
-  await eventually('a canvas is wide', async () => (await page.getByRole('complementary', { name: 'Panel' }).boundingBox()).width > 500)
+  await conversation(page).getByText('This page does not know how to draw Hologram.').waitFor()
 })
 
 workbench('a component that has moved stands in one place', async (daemon, openPage) => {
-  const update = (surface) => ['component_update', { component_id: 'c', name: 'Note', surface, props: { title: 'Mover', text: `I stand in the ${surface}.` }, merge: false }]
-  const note = (page) => page.getByRole('region', { name: 'Note' })
+  const update = (surface) => ['component_update', { component_id: 'c', name: 'markdown', surface, props: { title: 'Mover', text: `I stand in the ${surface}.` }, merge: false }]
+  const note = (page) => page.getByRole('region', { name: 'Mover', exact: true })
   for (const [id, surfaces] of [['to-panel', ['chat', 'panel']], ['to-chat', ['overlay', 'chat']]]) {
     await daemon.import(id, Daemon.turn(id, surfaces.map(update)))
     const page = await openPage({ hash: session(id) })
     await conversation(page).getByText('go', { exact: true }).waitFor()
-    if (id === 'to-panel') await page.getByRole('button', { name: 'Panel, 1 component' }).click()
+    if (id === 'to-panel') {
+      await page.getByRole('button', { name: 'Panel, 1 new component' }).click()
+      await page.getByRole('tab', { name: /Mover/ }).click()
+    }
     const [home, other] = id === 'to-panel' ? [page.getByRole('tabpanel'), conversation(page)] : [conversation(page), page.getByRole('dialog')]
     await note(home).getByText(`I stand in the ${surfaces[1]}.`).waitFor()
     await none(note(other))
@@ -75,7 +53,9 @@ workbench('what can be pressed in a component is told to the daemon, with what g
   })
   await conversation(page).getByRole('button', { name: 'Pick indigo' }).click()
   await eventually('it was told', () => pressed.length === 1)
-  assert.deepEqual(pressed[0], { action: 'pick', payload: { colour: 'indigo' } })
+  const { callback_id, ...act } = pressed[0]
+  assert.match(callback_id, /^[0-9a-f-]{36}$/, 'what is sent again is taken once')
+  assert.deepEqual(act, { action: 'pick', payload: { colour: 'indigo' } })
 })
 
 workbench('A11, what is missing is said: a session that does not exist, an agent without a plan, output that is empty', async (daemon, openPage) => {

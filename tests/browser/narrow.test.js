@@ -2,49 +2,11 @@
 
 import assert from 'node:assert/strict'
 
-import { composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
+import { allIsInside, composer, conversation, eventually, isShown, none, send, session, visit, workbench } from './fixture.js'
 import { Daemon } from './support.js'
 
 const LONG = 'Averylongtitlewithoutanyspaceinit'.repeat(12)
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
-
-/** What sticks out of the page, or can be pressed only outside of it. What stands in something that scrolls is reached by scrolling. */
-const outside = (page) =>
-  page.evaluate(() => {
-    const wide = document.documentElement.clientWidth
-    const high = document.documentElement.clientHeight
-    // The room around words may stick out of a low bar.
-    const room = 8
-    const scrolls = (element) => element.closest('pre, .table, .terminal')
-    /** Whether scrolling brings it into sight. What is fixed moves only with what scrolls inside of it. */
-    const isReached = (element) => {
-      for (let at = element; at; at = at.parentElement) {
-        const { overflowY, position } = getComputedStyle(at)
-        const box = at.getBoundingClientRect()
-        const isSeen = box.top >= -1 && box.bottom <= high + 1
-        if (at !== element && /auto|scroll/.test(overflowY) && at.scrollHeight > at.clientHeight && isSeen) return true
-        if (position === 'fixed') return false
-      }
-      return false
-    }
-    const found = []
-    if (document.documentElement.scrollWidth > wide) found.push(`the page is ${document.documentElement.scrollWidth} px wide`)
-    for (const element of document.querySelectorAll('button, a[href], input, select, textarea, h1, h2')) {
-      const box = element.getBoundingClientRect()
-      const style = getComputedStyle(element)
-      if (box.width === 0 || style.visibility === 'hidden' || element.closest('.unseen, .skip') || scrolls(element)) continue
-      const name = `${element.tagName} ${(element.getAttribute('aria-label') ?? element.textContent).trim().slice(0, 40)}`
-      if (box.left < -1 || box.right > wide + 1) found.push(`${name}: ${Math.round(box.left)} to ${Math.round(box.right)} px across`)
-      if ((box.top < -room || box.bottom > high + room) && !isReached(element)) found.push(`${name}: ${Math.round(box.top)} to ${Math.round(box.bottom)} px down`)
-    }
-    return found
-  })
-
-/** Nothing does, once what opens has opened. */
-async function allIsInside(page, where) {
-  let found
-  await eventually(`nothing sticks out: ${where}`, async () => (found = await outside(page)).length === 0).catch(() => assert.deepEqual(found, [], where))
-}
 
 const box = (locator) => locator.boundingBox()
 const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
@@ -148,18 +110,17 @@ workbench('on the narrowest phone whatever opens above the page can be reached',
 
   const update = (surface, name, props) => ['component_update', { component_id: `c-${surface}`, name, surface, props, merge: false }]
   await daemon.import('above', Daemon.turn('above', [
-    update('overlay', 'Note', { title: LONG, text: 'Above.\n\n'.repeat(60), actions: [{ action: 'go', label: 'Go' }] }),
-    update('canvas', 'DataTable', { title: 'Cloth', columns: Array.from({ length: 12 }, (_, at) => `thread ${at}`), rows: [Array(12).fill('warp')] }),
+    update('overlay', 'markdown', { title: LONG.slice(0, 200), text: 'Above.\n\n'.repeat(60), actions: [{ action: 'go', label: 'Go' }] }),
+    update('canvas', 'table', { title: 'Cloth', columns: Array.from({ length: 12 }, (_, at) => `thread ${at}`), rows: [Array(12).fill('warp')] }),
   ]))
   await visit(daemon, page, 'above')
-  const overlay = page.getByRole('dialog', { name: LONG })
+  const overlay = page.getByRole('dialog', { name: LONG.slice(0, 200) })
   await overlay.waitFor()
   await holds('a component above the page')
   await overlay.getByRole('button', { name: /away$/ }).tap()
   await page.getByRole('button', { name: /^Show A/ }).waitFor()
   await holds('a component that was put away')
-  await page.getByRole('button', { name: /^Panel/ }).tap()
-  await page.getByRole('tab', { name: 'Canvas' }).tap()
+  await page.getByRole('button', { name: /^Shown/ }).tap()
   await page.getByRole('cell', { name: 'warp' }).first().waitFor()
   await holds('the canvas')
 
@@ -218,6 +179,7 @@ workbench('a phone opens a session, not the panel that was open before', async (
   await composer(page).waitFor()
   await none(page.getByRole('complementary', { name: 'Panel' }))
   await page.getByRole('button', { name: 'Panel', exact: true }).tap()
+  await page.getByRole('complementary', { name: 'Panel' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('complementary', { name: 'Panel' }).waitFor({ state: 'detached' })
 })

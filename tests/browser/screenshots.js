@@ -1,10 +1,41 @@
 // The pictures of the documentation: `npm run screenshots`, with TURNLOOM_PROGRAM set. Looked at before they are committed.
 
-import { Daemon, close, conversation, isShown, open, send, toTop } from './support.js'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { Daemon, close, conversation, eventually, isShown, open, send, toTop } from './support.js'
 
 const FOLDER = new URL('../../docs/images/', import.meta.url).pathname
 
 const daemon = await Daemon.start()
+
+/** The pages about rules, with a past that has something to say about them. */
+async function rules() {
+  const deploy = '[[rule]]\nid = "deploy"\neffect = "ask"\ncommand = ["npm run deploy *", "make deploy"]\nreason = "a person looks at deployments"\n'
+  await writeFile(join(daemon.data, 'policy.toml'), deploy)
+  const cwd = join(daemon.data, 'weave')
+  await mkdir(cwd)
+  await daemon.session('pattern', { title: 'Weave the pattern', mode: 'implement', cwd })
+  for (const command of ['npm test', 'git commit -m "Warp"', 'npm publish --tag next', 'npm publish --tag next', 'npm publish --tag next', 'git push --force']) {
+    await daemon.say('pattern', `bash ${command}`)
+    await eventually('it asks, or is over', async () => (await daemon.ask('pattern')) ?? (await daemon.show('pattern')).turn === undefined)
+    const ask = await daemon.ask('pattern')
+    const always = ask?.request.options.find((option) => option.scope === 'project' && command.startsWith('git'))
+    if (ask) await daemon.call('POST', `/api/sessions/pattern/permissions/${ask.ask_id}`, always ? { reply: 'always', rule: always.rule } : { reply: 'once' })
+    await daemon.untilIdle('pattern')
+  }
+  const desk = { width: 1440, height: 900 }
+  const shown = await open(daemon, { hash: '#/rules?session=pattern', viewport: desk, colorScheme: 'light' })
+  await shown.page.getByRole('region', { name: 'Yours', exact: true }).getByText('make deploy').first().waitFor()
+  await shown.page.screenshot({ path: `${FOLDER}rules-light.png` })
+  await shown.context.close()
+  const tried = await open(daemon, { hash: '#/rules/try', viewport: desk, colorScheme: 'dark' })
+  await tried.page.getByRole('textbox', { name: /Your rules/ }).fill(`${deploy}\n[[rule]]\nid = "no-publish"\neffect = "deny"\ncommand = ["npm publish *", "git push --force *"]\n`)
+  await tried.page.getByRole('button', { name: 'Try these rules' }).click()
+  await tried.page.getByRole('heading', { name: /would be decided differently/ }).waitFor()
+  await tried.page.screenshot({ path: `${FOLDER}try-rules-dark.png` })
+  await tried.context.close()
+}
 try {
   for (const [size, viewport] of [['desktop', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]]) {
     for (const colorScheme of ['light', 'dark']) {
@@ -28,6 +59,7 @@ try {
       await daemon.call('DELETE', `/api/sessions/${id}?purge=true`)
     }
   }
+  await rules()
 } finally {
   await daemon.end()
   await close()

@@ -1,10 +1,8 @@
 // The workbench as people use it: the real page in a real browser, the real daemon and its mock agent behind it.
 
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 
-import { composer, conversation, eventually, none, send, session, toTop, visit, workbench } from './fixture.js'
+import { axeFindings, composer, conversation, eventually, none, send, session, toTop, visit, workbench } from './fixture.js'
 
 workbench('a newcomer finds somebody to talk to, and sees the whole demo', async (daemon, openPage) => {
   const page = await openPage()
@@ -144,8 +142,6 @@ workbench('it can be used on a phone', async (daemon, openPage) => {
   await eventually('it is not too wide', () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth))
 })
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
 for (const colorScheme of ['light', 'dark']) {
   workbench(`nothing serious stands in the way of a screen reader (${colorScheme})`, async (daemon, openPage) => {
     await daemon.session('axe')
@@ -159,13 +155,6 @@ for (const colorScheme of ['light', 'dark']) {
     await page.keyboard.press('Control+.')
     await page.getByRole('tab', { name: 'Inspector', selected: true }).waitFor()
     await page.getByRole('button', { name: /turn_started/ }).waitFor()
-    await page.evaluate(axe)
-    const found = await page.evaluate(async () => {
-      const { violations } = await window.axe.run()
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 3).join(' | ')}`)
-    })
-    assert.deepEqual(found, [])
+    assert.deepEqual(await axeFindings(page), [])
   })
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { View } from 'turnloom'
-import { actionsOf, drawingOf, restOf } from '../src/lib/components'
 import { commandsOf, complete, matching, slashWord } from '../src/lib/slash'
 
 const COMMANDS = [
@@ -46,30 +45,5 @@ describe('slash commands', () => {
     // In the middle of a word all of the word is meant.
     expect(complete('/rewind src', 3, { name: 'review' })).toBe('/review src')
     expect(complete('/rewind', 0, { name: 'review' })).toBe('/review ')
-  })
-})
-
-describe('components', () => {
-  const component = (name: string, props: unknown) => ({ component_id: 'c', name, surface: 'chat' as const, props })
-
-  it.each([
-    [{ actions: ['go'] }, [{ name: 'go', label: 'go' }]],
-    [{ actions: [{ action: 'go', label: 'Go', payload: 1 }, 7, {}] }, [{ name: 'go', label: 'Go', payload: 1 }]],
-    [{ callbacks: { onPick: 'Pick' } }, [{ name: 'onPick', label: 'Pick' }]],
-    [null, []],
-  ])('can be pressed: %j', (props, actions) => expect(actionsOf(component('X', props))).toEqual(actions))
-
-  it.each([
-    ['BarChart', { values: [1, 2] }, 'bars'],
-    ['BarChart', { values: ['a'] }, 'unknown'],
-    ['DataTable', { rows: [{ a: 1 }] }, 'table'],
-    ['ProgressBar', { value: 0.5 }, 'progress'],
-    ['Note', { text: 'hi' }, 'text'],
-    ['Hologram', { depth: 3 }, 'unknown'],
-    ['BarChart', 'no object', 'unknown'],
-  ])('%s %j is drawn as %s', (name, props, kind) => expect(drawingOf(component(name, props)).kind).toBe(kind))
-
-  it('shows the rest as it is', () => {
-    expect(restOf(component('X', { title: 'T', actions: [], depth: 3 }))).toEqual({ depth: 3 })
   })
 })

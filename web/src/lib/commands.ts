@@ -1,6 +1,7 @@
 // What the palette offers, for where the page is now.
 
 import { abilities, statusWord, titleOf } from './activity'
+import { rulesHash, TRY_RULES } from './address'
 import { api } from './api'
 import { current } from './conversation.svelte'
 import { copyText } from './copy'
@@ -31,6 +32,7 @@ export function commands(): Command[] {
       { id: 'plan', name: 'Show the plan', run: () => prefs.showPanel('plan') },
       { id: 'files', name: 'Show changed files', run: () => prefs.showPanel('files') },
       { id: 'inspector', name: 'Show the inspector', run: () => prefs.showPanel('inspector') },
+      { id: 'session-rules', name: 'Rules of this session', run: () => router.go(rulesHash({ session: id })) },
     )
     if (can?.compact) list.push({ id: 'compact', name: 'Compact the conversation', run: () => api.compactSession(id) })
     if (can?.fork) {
@@ -49,6 +51,8 @@ export function commands(): Command[] {
     list.push({ id: 'copy-id', name: 'Copy the session id', run: () => copyText(id) })
   }
   list.push(
+    { id: 'rules', name: 'Rules', hint: 'What agents may do', run: () => router.go(rulesHash()) },
+    { id: 'try-rules', name: 'Try rules', hint: 'What would change', run: () => router.go(TRY_RULES) },
     { id: 'light', name: 'Theme: light', run: () => prefs.setTheme('light') },
     { id: 'dark', name: 'Theme: dark', run: () => prefs.setTheme('dark') },
     { id: 'system', name: 'Theme: as the system', run: () => prefs.setTheme('system') },

@@ -4,11 +4,14 @@ import { untrack } from 'svelte'
 import type { Op, StreamOptions, View, When } from 'turnloom'
 import { api } from './api'
 import type { Attachment } from './attachments'
+import { Memory } from './components/memory.svelte'
+import { Surfaces } from './components/surfaces.svelte'
 import { connect, type Connection } from './connection'
 import { draftOf } from './drafts.svelte'
 import { outbox, type Outgoing } from './outbox.svelte'
 import { problemOf, type Problem } from './problem'
 import { timings } from './timings.svelte'
+import { holdsCall } from './tools'
 
 /** Messages on the first page, and on each older one. */
 const PAGE = 30
@@ -27,9 +30,15 @@ export class Conversation {
   notStopped = $state.raw<{ turn: string; problem: Problem }>()
   /** Where the person was reading when the session was left. */
   place: { top: number; following: boolean } = { top: 0, following: true }
+  /** What is open beside and above it. */
+  readonly surfaces: Surfaces
+  /** What was typed and chosen in its components. */
+  readonly memory = new Memory()
   #activation: AbortController | undefined
 
-  constructor(readonly id: string) {}
+  constructor(readonly id: string) {
+    this.surfaces = new Surfaces(id)
+  }
 
   /** What was sent from here and is not in the view yet. */
   get outbox(): Outgoing[] {
@@ -144,6 +153,23 @@ export class Conversation {
     } finally {
       this.stopping = false
     }
+  }
+
+  /** Brings older messages until a call is among them. Says whether it is. */
+  async bring(call: string): Promise<boolean> {
+    for (;;) {
+      const view = this.view
+      if (view?.messages.some(({ blocks }) => holdsCall(blocks, call))) return true
+      const before = view?.before
+      if (before === undefined) return false
+      await this.older()
+      if (this.view?.before === before) return false
+    }
+  }
+
+  /** Gives what somebody waits for. */
+  answer(askId: string, value: unknown): Promise<unknown> {
+    return api.answerInterrupt(this.id, askId, value)
   }
 
   async older(): Promise<void> {

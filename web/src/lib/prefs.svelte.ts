@@ -3,7 +3,8 @@
 import { load, store } from './storage'
 
 export type Theme = 'system' | 'light' | 'dark'
-export type PanelTab = 'plan' | 'files' | 'canvas' | 'inspector'
+/** A component's tab is of one session only; elsewhere it is the first tab. */
+export type PanelTab = 'plan' | 'files' | 'inspector' | `component ${string}`
 
 const storedTheme = document.documentElement.dataset['theme']
 

@@ -1,23 +1,8 @@
-// Where the page is, kept in the address after `#`: `#/` is the start, `#/s/ID` a session, `#/new` a new one, `#/asks` the inbox.
+// Where the page is. What the addresses mean is in `address.ts`.
 
-export type Route =
-  { name: 'home' } | { name: 'session'; id: string } | { name: 'new' } | { name: 'asks' } | { name: 'sessions' }
+import { parse, type Route } from './address'
 
-function parse(hash: string): Route {
-  const [, name, id] = hash.replace(/^#/, '').split('/')
-  if (name === 's' && id) return { name: 'session', id: decoded(id) }
-  if (name === 'new' || name === 'asks' || name === 'sessions') return { name }
-  return { name: 'home' }
-}
-
-/** An address that somebody typed may be no encoding of anything: then it is taken as it is. */
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id)
-  } catch {
-    return id
-  }
-}
+export { sessionHash } from './address'
 
 class Router {
   current = $state<Route>(parse(location.hash))
@@ -30,10 +15,14 @@ class Router {
     return this.current.name === 'session' ? this.current.id : undefined
   }
 
+  /** The call that somebody wants to see in the session. */
+  get call(): string | undefined {
+    return this.current.name === 'session' ? this.current.call : undefined
+  }
+
   go(hash: string): void {
     location.hash = hash
   }
 }
 
-export const sessionHash = (id: string) => `#/s/${encodeURIComponent(id)}`
 export const router = new Router()

@@ -13,6 +13,11 @@ class Screen {
     return phone.current
   }
 
+  /** No room for two things beside each other. */
+  get isTight(): boolean {
+    return tight.current
+  }
+
   /** Whether an open panel leaves no room for the whole column of sessions. */
   get isCrowded(): boolean {
     return tight.current && prefs.panel !== undefined && router.session !== undefined
@@ -21,6 +26,11 @@ class Screen {
   /** Whether the column of sessions shows marks only. */
   get isNarrow(): boolean {
     return !this.isPhone && (prefs.narrow || this.isCrowded)
+  }
+
+  /** Whether something can be opened there without covering what is being read. */
+  hasRoomFor(place: string): boolean {
+    return place === 'overlay' || (!this.isPhone && (place !== 'canvas' || !tight.current))
   }
 
   /** The column takes its room back from the panel where there is not enough for both. */

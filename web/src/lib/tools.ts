@@ -73,6 +73,15 @@ function isRead(block: Block): block is ToolBlock {
   return block.kind === 'tool' && (block.is_file_read === true || sayingOf(block).verb === 'Read')
 }
 
+/** Whether a call is among blocks, or in a sub-agent among them. */
+export function holdsCall(blocks: readonly Block[], call: string): boolean {
+  return blocks.some(
+    (block) =>
+      (block.kind === 'tool' && block.tool_use_id === call) ||
+      (block.kind === 'subagent' && holdsCall(block.blocks, call)),
+  )
+}
+
 export type Row = { id: string; block: Block } | { id: string; reads: ToolBlock[] }
 
 /** Several reads in a row are one row. It keeps the first one's id, so the page keeps its place when a second read joins. */
@@ -87,9 +96,6 @@ export function foldReads(blocks: Block[]): Row[] {
   }
   return rows
 }
-
-/** How it is said what the rules decided about a call. */
-export const DECISION_WORDS = { allow: 'Allowed by', ask: 'Asked about by', deny: 'Denied by' } as const
 
 export const STATUS_WORDS: Record<string, string> = {
   failed: 'failed',

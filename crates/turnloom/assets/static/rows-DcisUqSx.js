@@ -1,0 +1,1 @@
+function e(e,t,n,r){if(e<=100)return{from:0,to:e,above:0,below:0};let i=Math.floor(Math.max(0,n)/t),a=Math.max(0,Math.min(i,e-1)-12),o=Math.min(e,i+Math.ceil(r/t)+12);return{from:a,to:o,above:a*t,below:Math.max(0,e-o)*t}}export{e as t};
