@@ -53,6 +53,8 @@ export class Stage {
     stage.pages = {
       react: (session) => `${proxied.url}/react/#${session}`,
       'react, straight to the daemon': (session) => `${direct.url}/react/#${session}`,
+      components: (session) => `${proxied.url}/components/#${session}`,
+      'components, straight to the daemon': (session) => `${direct.url}/components/#${session}`,
       'use-chat': (session) => `${proxied.url}/use-chat/#${session}`,
       'use-chat, straight to the daemon': (session) => `${direct.url}/use-chat/#${session}`,
       'http-agent': (session) => `${proxied.url}/http-agent/#${session}`,

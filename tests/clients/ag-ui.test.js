@@ -48,7 +48,7 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
   const payloads = (yes) => ({
     tool_call: { approved: yes },
     input_required: { answers: [['Silk'], ['Weld']] },
-    'turnloom:DatePicker': '2026-12-24',
+    'turnloom:form': '2026-12-24',
   })
 
   /** Answers every interrupt until there is none. */
@@ -147,12 +147,12 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
 
     test('a tool of the client', async () => {
       const agent = agentOf(await newId())
-      const tools = [{ name: 'DatePicker', description: 'asks for a day', parameters: { type: 'object', properties: {} } }]
+      const tools = [{ name: 'form', description: 'asks for a day', parameters: { type: 'object', properties: {} } }]
       const first = await say(agent, 'interrupt', { tools })
       assert.deepEqual(first.errors, [])
       assert.deepEqual(agent.pendingInterrupts, [])
       const call = agent.messages.flatMap((message) => message.toolCalls ?? []).at(-1)
-      assert.equal(call.function.name, 'DatePicker')
+      assert.equal(call.function.name, 'form')
       agent.addMessage({ id: 'picked', role: 'tool', toolCallId: call.id, content: '"2026-12-24"' })
       const seen = await run(agent, { tools })
       assert.deepEqual(seen.errors, [])
@@ -214,7 +214,7 @@ for (const version of ['ag-ui-1', 'ag-ui-0']) {
       assert.deepEqual(agent.state, { rows: 2, colours: ['indigo', 'weld'] })
       assert.equal(activity(agent, 'plan').steps.at(-1).status, 'done')
       assert.equal(activity(agent, 'diff').files.length, 2)
-      assert.deepEqual(activity(agent, 'component').props, { title: 'Threads', values: [3, 5, 8] })
+      assert.deepEqual(activity(agent, 'component').props, { data: [3, 5, 8], title: 'Threads', type: 'bar' })
       assert.equal(activity(agent, 'compaction').status, 'done')
     })
 

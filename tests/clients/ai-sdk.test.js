@@ -79,7 +79,7 @@ for (const client of await majors()) {
       const output = {
         'tool-approve_tool': { approved: yes },
         'tool-ask_user': { answers: [['Silk'], ['Weld']] },
-        'tool-DatePicker': '2026-12-24',
+        'tool-form': '2026-12-24',
         'tool-get_weather': { sky: 'clear' },
       }[part.type]
       if (output !== undefined) {
@@ -210,7 +210,7 @@ for (const client of await majors()) {
     test('a tool of the client', async () => {
       const { chat, seen } = await say('interrupt')
       assert.equal(text(chat), 'You gave me "2026-12-24".')
-      assert.deepEqual(seen.calls.map((call) => call.toolName), ['DatePicker'])
+      assert.deepEqual(seen.calls.map((call) => call.toolName), ['form'])
     })
 
     test('a sub-agent', async () => {
@@ -227,7 +227,7 @@ for (const client of await majors()) {
       assert.deepEqual(data['data-state'], { rows: 2, colours: ['indigo', 'weld'] })
       assert.equal(data['data-plan'].steps.at(-1).status, 'done')
       assert.equal(data['data-diff'].files.length, 2)
-      assert.deepEqual(data['data-component'].props, { title: 'Threads', values: [3, 5, 8] })
+      assert.deepEqual(data['data-component'].props, { data: [3, 5, 8], title: 'Threads', type: 'bar' })
       assert.equal(data['data-compaction'].status, 'done')
       assert.equal(parts(chat, 'file')[0].mediaType, 'image/png')
     })

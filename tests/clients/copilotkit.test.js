@@ -69,7 +69,7 @@ for (const transport of ['rest', 'single']) {
     test('a tool of the front end', async () => {
       const asked = []
       const tool = {
-        name: 'DatePicker',
+        name: 'form',
         description: 'asks for a day',
         handler: async (args) => {
           asked.push(args)

@@ -43,8 +43,8 @@ function dice(seed) {
   return { below: (n) => Math.floor(next() * n), of: (list) => list[Math.floor(next() * list.length)] }
 }
 
-const ANSWERS = { 'tool-ask_user': { answers: [['Silk'], ['Weld']] }, 'tool-DatePicker': '2026-12-24' }
-const PAYLOADS = { input_required: { answers: [['Silk'], ['Weld']] }, 'turnloom:DatePicker': '2026-12-24' }
+const ANSWERS = { 'tool-ask_user': { answers: [['Silk'], ['Weld']] }, 'tool-form': '2026-12-24' }
+const PAYLOADS = { input_required: { answers: [['Silk'], ['Weld']] }, 'turnloom:form': '2026-12-24' }
 
 /** A chat of the AI SDK. */
 class Chat {

@@ -16,11 +16,13 @@ const ELSEWHERE = [
   [/^npm (ci|run) /, '`the SDK` and `the examples in a browser`'],
   [/^npm install \.\/sdk\/typescript$/, 'this folder has the SDK so'],
   [/^npm install @assistant-ui/, 'this folder has these packages'],
+  [/^pip install .*sdk\/python/, '`the Python SDK` builds it and installs it'],
   [/^python3 -m http.server/, '`the examples in a browser` serves that folder'],
   [/^turnloom (run --runtime|adopt|up --demo-)/, 'needs an agent: tests/agents'],
   [/^turnloom replay claude /, 'needs a recording of an agent: tests/cli'],
   [/^turnloom record last --out /, 'goes on until Ctrl-C: tests/cli'],
   [/^openapi-python-client /, 'tests/generators'],
+  [/^turnloom webhook add https:/, 'nobody is there: tests/http/webhooks.rs'],
   [/^ssh /, 'needs another machine'],
   [/^(systemctl|loginctl) /, 'changes what this machine starts; the unit itself is checked'],
 ]

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 
 import { daemon } from './daemon.js'
-import { claim, find, ROOT, unclaimed } from './pages.js'
+import { blocks, claim, find, ROOT, unclaimed } from './pages.js'
 
 import './commands.js'
 import './requests.js'
@@ -24,12 +24,19 @@ const ELSEWHERE = [
   { page: 'docs/api.md', begins: 'content_type_overrides:', by: 'tests/generators/python.test.js' },
   // npm has only later versions of its client, which speak another protocol; what 0.1 calls was recorded.
   { page: 'docs/dialects.md', begins: 'const client = await SandboxAgent.connect', by: 'tests/http/universal_recorded.rs' },
+  { page: 'docs/webhooks.md', begins: '{\n  "type": "turn.completed"', by: 'tests/http/webhooks.rs' },
+  { page: 'docs/components.md', begins: 'The person used the screen:', by: 'tests/agents/both/components.rs' },
   { page: 'ARCHITECTURE.md', begins: 'crates/core ', why: 'a map' },
   { page: 'ARCHITECTURE.md', begins: 'agent ─pipe─▶', why: 'a picture' },
   { page: 'web/README.md', begins: 'src/lib/', why: 'a map' },
 ]
 
+/** Pages whose Python the tests of its SDK run, every block in its order. */
+const PYTHON = { pages: ['docs/python.md', 'sdk/python/README.md'], by: 'sdk/python/tests/test_docs.py' }
+
 test('every block is run, here or elsewhere', async () => {
+  blocks.filter(({ page, language }) => language === 'python' && PYTHON.pages.includes(page)).forEach(claim)
+  await access(join(ROOT, PYTHON.by))
   for (const { page, begins, by } of ELSEWHERE) {
     claim(find(page, begins))
     if (by) await access(join(ROOT, by))

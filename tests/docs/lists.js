@@ -21,8 +21,8 @@ function column(text, number) {
 
 test('every setting is listed', async () => {
   const { properties, $defs } = await json('docs/reference/config.schema.json')
-  const tables = ['claude', 'codex', 'roles']
-  const settings = [properties, $defs.ProgramConfig.properties, $defs.RolesConfig.properties].flatMap((group) => Object.keys(group))
+  const tables = ['claude', 'codex', 'roles', 'components', 'views', 'budgets']
+  const settings = [properties, ...['Program', 'Roles', 'Components', 'Views', 'Budgets'].map((name) => $defs[`${name}Config`].properties)].flatMap((group) => Object.keys(group))
   const listed = column(textOf('docs/configuration.md'), 0)
   assert.deepEqual(settings.filter((name) => !tables.includes(name) && !listed.some((shown) => shown.split(/\W/).includes(name))), [])
 })
@@ -39,9 +39,14 @@ test('every call of the SDK that is listed is there, and every one that is there
 test('every metric that is listed is told, and every one that is told is listed', async () => {
   // Something of each has to have happened.
   await daemon.call('POST', '/api/timings', { timings: [{ step: 'open_to_shell', ms: 1 }] })
+  await daemon.call('POST', '/api/channels', { name: 'metrics', kind: 'bearer', runtime: 'mock', respond_seconds: 30, secret: { value: 'm' } })
+  await daemon.call('POST', '/api/webhooks', { url: 'http://localhost:9/', sessions: ['metrics'] })
+  const delivered = await fetch(`${daemon.url}/hooks/metrics`, { method: 'POST', headers: { authorization: 'Bearer m' }, body: '{"message":"echo hello"}' })
+  assert.equal((await delivered.json()).answer, 'hello')
   await daemon.session('metrics')
   await daemon.call('POST', '/api/sessions/metrics/message', { message: 'echo hello' })
   await eventually('a turn ends', async () => (await daemon.events('metrics')).some(({ type }) => type === 'done'))
+  await eventually('a webhook was tried', async () => (await daemon.call('GET', '/api/webhooks')).webhooks.some(({ failed }) => failed > 0))
   const told = await (await fetch(`${daemon.url}/metrics`, { headers: daemon.headers })).text()
   const listed = column(textOf('docs/operations.md'), 0).map((name) => name.replace(/\{.*/, '').replace(/_total$/, ''))
   assert.ok(listed.length > 10)

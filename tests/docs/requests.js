@@ -1,7 +1,7 @@
 // Every request and every frame that the documentation shows, sent.
 
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
@@ -92,4 +92,16 @@ test('a recording can be played', async () => {
   const { code, out, err } = await shell(`turnloom replay mock ${file} --check`)
   assert.equal(code, 0, err)
   assert.match(out, /session_ready/)
+})
+
+const manifest = claim(find('docs/component-pages.md', '{"title":"Gauge"'))
+
+test('a component of one\'s own is served', async () => {
+  const folder = join(daemon.data, 'components', 'gauge')
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'component.json'), manifest.lines.join('\n'))
+  await writeFile(join(folder, 'index.html'), '<p>A dial')
+  const { components, problems } = await daemon.call('POST', '/api/components/reload', {})
+  assert.deepEqual(problems, [])
+  assert.equal(await (await fetch(daemon.url + components[0].view.url)).text(), '<p>A dial')
 })

@@ -21,7 +21,13 @@ test('commands that are named are there, with their options', async () => {
   const known = [...out.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name)
   assert.ok(known.length > 15, out)
   const help = new Map()
-  for (const name of known) help.set(name, (await shell(`turnloom ${name} --help`)).out)
+  for (const name of known) {
+    const own = (await shell(`turnloom ${name} --help`)).out
+    const [, list = ''] = own.split(/^Commands:$/m)
+    const below = [...list.split('\n\n')[0].matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, sub]) => sub).filter((sub) => sub !== 'help')
+    const all = await Promise.all(below.map((sub) => shell(`turnloom ${name} ${sub} --help`)))
+    help.set(name, [own, ...all.map(({ out }) => out)].join('\n'))
+  }
   const named = inline.map(({ page, code }) => ({ page, code, words: code.split(/\s+/) }))
   for (const { page, code, words } of named) {
     // Options that all commands have may stand first.
