@@ -5,10 +5,16 @@ import { parse, type Route } from './address'
 export { sessionHash } from './address'
 
 class Router {
-  current = $state<Route>(parse(location.hash))
+  #hash = location.hash
+  current = $state<Route>(parse(this.#hash))
 
   constructor() {
-    window.addEventListener('hashchange', () => (this.current = parse(location.hash)))
+    // The change that led here may be told after it was read. It is no other place, and nothing that is open there may close.
+    window.addEventListener('hashchange', () => {
+      if (location.hash === this.#hash) return
+      this.#hash = location.hash
+      this.current = parse(this.#hash)
+    })
   }
 
   get session(): string | undefined {

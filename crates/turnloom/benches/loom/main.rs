@@ -19,7 +19,11 @@
 mod agent;
 mod append;
 mod codex;
+#[path = "../../../../tests/external/agent.rs"]
+#[allow(clippy::pedantic, dead_code, reason = "the tests' own, and checked with them")]
+mod connected;
 mod dialects;
+mod external;
 mod fan_out;
 mod floor;
 mod latency;
@@ -72,6 +76,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("policy", policy::measure),
     ("agents", real::measure),
     ("codex", codex::measure),
+    ("external", external::measure),
 ];
 
 fn main() -> ExitCode {
