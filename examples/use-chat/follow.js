@@ -33,9 +33,11 @@ async function keepCurrent({ url, session, headers, chat, query, signal }) {
       // What this page does itself it hears from its own response.
       while (isBusy(chat()) && !signal.aborted) await pause(50)
       if (signal.aborted || isKnown(event, chat())) return
+      const before = chat().messages
       const messages = await load()
       if (messages === undefined) return
-      if (isBusy(chat())) continue
+      // What this page said meanwhile is not in what was loaded.
+      if (isBusy(chat()) || chat().messages !== before) continue
       chat().setMessages(messages)
       return chat().resumeStream()
     }
