@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::decide::{Lateness, MissedRange, decide};
 use super::run::{Cause, Reason, Run, RunOutcome, RunState};
 use super::template::{MAX_PROMPT_BYTES, Template, Words};
-use super::{Definition, End, Error, Overlap, Target, Times};
+use super::{Definition, End, Error, Overlap, Target, Times, words};
 use crate::id::{RunId, ScheduleId, Seq, SessionId, TurnId};
 use crate::time::Timestamp;
 
@@ -174,6 +174,11 @@ impl Machine {
         self.add(run, now, out);
         self.admit(now, out);
         Ok(id)
+    }
+
+    /// When runs are due, as people say it.
+    pub fn words(&self) -> String {
+        words(&self.schedule.definition.when, &self.times)
     }
 
     /// Takes another definition. What was due while it was paused, or by the times before, is not made up for.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use turnloom_core::command::{ClientCommand, Command, Message, Reply, When};
 use turnloom_core::event::{AfterStop, Origin, Part, Record};
 use turnloom_core::id::{MessageId, ScheduleId, Seq, SessionId};
@@ -14,9 +14,6 @@ use crate::session::{self, Fork, NewSession, Sessions};
 
 /// What the log says of who sent the message.
 const BY: &str = "schedule";
-
-/// The parameter that a session's budget is given with, where there is one.
-const BUDGET: &str = "budget";
 
 /// How often a session that is too busy to answer is asked again, and how long after.
 const TRIES: u32 = 30;
@@ -133,7 +130,7 @@ async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<()
     match &definition.session {
         Target::New | Target::Same { session_id: None } if !was_there => {
             let runtime = definition.runtime.clone().unwrap_or_default();
-            let params = params(sessions, definition, &runtime);
+            let params = definition.session_params(&start.schedule);
             if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
                 && !std::path::Path::new(cwd).is_dir()
             {
@@ -155,17 +152,6 @@ async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<()
         }
         Target::New | Target::Same { .. } | Target::Fork { .. } => Err(gone(id)),
     }
-}
-
-fn params(sessions: &Sessions, definition: &Definition, runtime: &str) -> Map<String, Value> {
-    let mut params = definition.params.clone();
-    params.entry("title").or_insert_with(|| json!(definition.title));
-    if let Some(budget) = definition.budget
-        && sessions.takes_param(runtime, BUDGET)
-    {
-        params.entry(BUDGET).or_insert_with(|| json!(budget));
-    }
-    params
 }
 
 /// Brings a fold to the end of its log.
