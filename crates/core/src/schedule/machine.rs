@@ -46,6 +46,8 @@ pub struct Progress {
     /// Where all runs take place, once the first one has made it.
     pub session: Option<SessionId>,
     pub last_result: Option<String>,
+    /// What was missed and no session has been told.
+    pub untold: Option<MissedRange>,
     /// The last one that ended, without what it was told and said.
     pub last_run: Option<Box<Run>>,
 }
@@ -268,6 +270,8 @@ impl Machine {
     fn note_missed(&mut self, missed: MissedRange, now: Timestamp, out: &mut Output) {
         let run = Run::new(&self.schedule.schedule_id, missed.last, Cause::Due);
         self.schedule.progress.kept += 1;
+        let untold = self.schedule.progress.untold;
+        self.schedule.progress.untold = Some(untold.map_or(missed, |before| before.and(missed)));
         let reason = Some(Reason::new("missed", "the daemon was off, or asleep"));
         self.close(Run { missed: Some(missed), reason, ended_at: Some(now), ..run }, RunOutcome::Missed, out);
     }
@@ -325,6 +329,7 @@ impl Machine {
         run.started_at = Some(now);
         run.prompt = Some(prompt);
         run.session_id = Some(session_id);
+        run.missed_before = self.schedule.progress.untold.take();
         out.changed = true;
         out.runs.retain(|before| before.run_id != id);
         out.runs.push(run.clone());

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::Value;
-use turnloom_core::command::{ClientCommand, Command, Message, Reply, When};
-use turnloom_core::event::{AfterStop, Origin, Part, Record};
+use turnloom_core::command::{ClientCommand, Command, Emit, Message, Reply, When};
+use turnloom_core::event::{AfterStop, Event, Origin, Part, Record, ScheduleMissed};
 use turnloom_core::id::{MessageId, ScheduleId, Seq, SessionId};
-use turnloom_core::schedule::{Definition, Reason, Run, RunFold, RunState, Started, Target};
+use turnloom_core::schedule::{Definition, MissedRange, Reason, Run, RunFold, RunState, Started, Target};
+use turnloom_core::session::SCHEDULES;
 
 use crate::log::{self, Log};
 use crate::session::{self, Fork, NewSession, Sessions};
@@ -112,6 +113,7 @@ async fn try_to_start(sessions: &Sessions, start: &Start) -> Result<(Started, Ru
         if row.is_none() {
             create(sessions, start, &session_id).await?;
         }
+        tell_missed(sessions, start, &session_id).await?;
         let text = run.prompt.clone().unwrap_or_default();
         let id = Some(MessageId::trusted(run.run_id.as_str()));
         let message = Message { id, content: vec![Part::Text { text }], origin: Origin::Schedule, source: None };
@@ -120,6 +122,19 @@ async fn try_to_start(sessions: &Sessions, start: &Start) -> Result<(Started, Ru
         read_on(sessions.log(), &session_id, before, &mut fold).await?;
     }
     Ok((Started { session_id, turn_id: fold.turn().cloned(), after: before }, fold))
+}
+
+/// Says in the run's session what was missed before it. The same run says it once.
+async fn tell_missed(sessions: &Sessions, start: &Start, session: &SessionId) -> Result<(), Stop> {
+    let Some(missed) = start.run.missed_before else { return Ok(()) };
+    let MissedRange { first, last, count, and_more } = missed;
+    let (schedule_id, run_id) = (start.schedule.clone(), start.run.run_id.clone());
+    let id = Some(format!("missed.{run_id}"));
+    let fact = ScheduleMissed { schedule_id, first, last, count, and_more, run_id, emit_id: None };
+    let emit = Emit { id, turn_id: None, events: vec![Event::ScheduleMissed(fact)] };
+    let command = ClientCommand { by: SCHEDULES.to_owned(), command: Command::Emit(emit) };
+    sessions.execute(session, command).await?;
+    Ok(())
 }
 
 async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<(), Stop> {

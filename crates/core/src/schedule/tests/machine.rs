@@ -99,6 +99,21 @@ fn what_was_missed_goes_by_the_rule() {
 }
 
 #[test]
+fn what_was_missed_is_told_by_the_next_run_and_by_no_other() {
+    let mut machine = every_minute(Overlap::Queue, MissedRule::Skip);
+    let out = tick(&mut machine, minute(10).plus_millis(90_000));
+    assert_eq!(out.runs[0].missed.unwrap().count, 10);
+    // Nothing makes up for it, so the next one says it; what was missed meanwhile is added.
+    let out = tick(&mut machine, minute(20).plus_millis(10_000));
+    let run = out.runs.iter().find(|run| run.state == RunState::Starting).unwrap();
+    let missed = run.missed_before.unwrap();
+    assert_eq!((missed.first, missed.count), (minute(1), 19));
+    end(&mut machine, &run.run_id, minute(21).plus_millis(-1));
+    let out = tick(&mut machine, minute(21));
+    assert_eq!(out.runs[0].missed_before, None);
+}
+
+#[test]
 fn a_pause_is_not_made_up_for() {
     let mut machine = every_minute(Overlap::Skip, MissedRule::All { at_most: 9 });
     let paused = Definition { paused: true, ..machine.schedule().definition.clone() };
