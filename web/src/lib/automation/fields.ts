@@ -11,8 +11,9 @@ const BY_CODE: Record<string, string> = {
   private_target: 'url',
   channel_exists: 'name',
   schedule_exists: 'schedule_id',
-  runtime_not_found: 'runtime',
-  agent_not_installed: 'runtime',
+  channel_needs_secret: 'secret',
+  unknown_runtime: 'runtime',
+  session_not_found: 'session',
 }
 
 /** `aliases` lead from what the daemon names to the field that is shown: the longest beginning counts. */
