@@ -100,17 +100,21 @@ fn what_was_missed_goes_by_the_rule() {
 
 #[test]
 fn what_was_missed_is_told_by_the_next_run_and_by_no_other() {
-    let mut machine = every_minute(Overlap::Queue, MissedRule::Skip);
-    let out = tick(&mut machine, minute(10).plus_millis(90_000));
-    assert_eq!(out.runs[0].missed.unwrap().count, 10);
-    // Nothing makes up for it, so the next one says it; what was missed meanwhile is added.
-    let out = tick(&mut machine, minute(20).plus_millis(10_000));
+    let hourly = definition(&json!({ "type": "interval", "every": "1h" }));
+    let hourly = Definition { missed: MissedRule::Skip, ..hourly };
+    let mut machine = Machine::create(id("s"), hourly, at(NOW)).unwrap();
+    let out = tick(&mut machine, minute(3 * 60 + 30));
+    assert_eq!((out.runs[0].missed.unwrap().count, starts(&out).len()), (3, 0));
+    let out = tick(&mut machine, minute(5 * 60 + 30));
+    assert_eq!((out.runs[0].missed.unwrap().count, starts(&out).len()), (2, 0));
+    // Nothing made up for them, so the next one says it.
+    let out = tick(&mut machine, minute(6 * 60));
     let run = out.runs.iter().find(|run| run.state == RunState::Starting).unwrap();
     let missed = run.missed_before.unwrap();
-    assert_eq!((missed.first, missed.count), (minute(1), 19));
-    end(&mut machine, &run.run_id, minute(21).plus_millis(-1));
-    let out = tick(&mut machine, minute(21));
-    assert_eq!(out.runs[0].missed_before, None);
+    assert_eq!((missed.first, missed.last, missed.count), (minute(60), minute(5 * 60), 5));
+    end(&mut machine, &run.run_id, minute(6 * 60 + 1));
+    let out = tick(&mut machine, minute(7 * 60));
+    assert_eq!((starts(&out).len(), out.runs[0].missed_before), (1, None));
 }
 
 #[test]

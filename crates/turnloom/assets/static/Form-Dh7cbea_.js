@@ -1,0 +1,1 @@
+export{n as default}from"./ComponentHost-zYoZ9R2x.js";
