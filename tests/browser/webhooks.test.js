@@ -56,7 +56,7 @@ workbench('a webhook is made, tried, told, paused and told afterwards', async (d
   await tries.getByText('Delivered').waitFor()
   assert.equal(there.told.at(-1).body.data.text, 'hello')
   await shot(page, 'webhook-told')
-  await tries.getByRole('button', { name: /^Send turn\.completed/ }).click()
+  await tries.getByRole('button', { name: /^Send again: turn\.completed/ }).click()
   await eventually('it is told again', () => there.told.length === 3)
   assert.equal(there.told[1].headers['webhook-id'], there.told[2].headers['webhook-id'])
 

@@ -24,6 +24,15 @@ describe('an error stands beside its field', () => {
   test('or its code says which', () => {
     expect(Object.keys(wrongOf(refused('not there', 'private_target'), fields))).toEqual(['url'])
   })
+  test('or it repeats what was typed there', () => {
+    const wrong = wrongOf(
+      refused('the body is not right: `{/a` is not closed'),
+      fields,
+      {},
+      { url: '', title: 'x {/a' },
+    )
+    expect(Object.keys(wrong)).toEqual(['title'])
+  })
   test('and what belongs to none belongs to the form', () => {
     expect(wrongOf(refused('`jitter` is new'), fields)).toEqual({ '': { detail: '`jitter` is new', fix: undefined } })
   })

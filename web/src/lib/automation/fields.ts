@@ -16,15 +16,29 @@ const BY_CODE: Record<string, string> = {
   session_not_found: 'session',
 }
 
-/** `aliases` lead from what the daemon names to the field that is shown: the longest beginning counts. */
-export function wrongOf(error: unknown, fields: readonly string[], aliases: Record<string, string> = {}): Wrong {
+/**
+ * `aliases` lead from what the daemon names to the field that is shown: the longest beginning counts. Where it names no field but repeats what was typed, that is
+ * looked for in `typed`.
+ */
+export function wrongOf(
+  error: unknown,
+  fields: readonly string[],
+  aliases: Record<string, string> = {},
+  typed: Record<string, string> = {},
+): Wrong {
   const problem = problemOf(error)
   const code = error instanceof TurnloomError ? error.code : ''
   const named = /^`([\w.]+)`/.exec(problem.detail)?.[1] ?? BY_CODE[code] ?? ''
-  const field = within(named, fields, aliases)
+  const field = within(named, fields, aliases) || repeated(problem.detail, typed)
   // Beside the field its name need not be said.
   const detail = field ? problem.detail.replace(/^`[\w.]+`:?\s*/, '') : problem.detail
   return { [field]: { ...problem, detail: detail.charAt(0).toUpperCase() + detail.slice(1) } }
+}
+
+/** The field whose text an error repeats. */
+function repeated(detail: string, typed: Record<string, string>): string {
+  const said = [...detail.matchAll(/`([^`]{3,})`/g)].map(([, text]) => text ?? '')
+  return Object.keys(typed).find((field) => said.some((text) => typed[field]?.includes(text))) ?? ''
 }
 
 function within(named: string, fields: readonly string[], aliases: Record<string, string>): string {
