@@ -1,5 +1,6 @@
 // The pictures of the documentation: `npm run screenshots`, with TURNLOOM_PROGRAM set. Looked at before they are committed.
 
+import { createHmac } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -36,7 +37,48 @@ async function rules() {
   await tried.page.screenshot({ path: `${FOLDER}try-rules-dark.png` })
   await tried.context.close()
 }
-try {
+/** A schedule that has run, and a channel that was delivered to. */
+async function automation() {
+  const desk = { width: 1440, height: 900 }
+  await daemon.call('POST', '/api/schedules', {
+    schedule_id: 'nightly',
+    title: 'Update the dependencies, every night',
+    when: { type: 'cron', expression: '0 3 * * *' },
+    zone: 'Europe/Berlin',
+    prompt: 'echo Three packages were updated, and all tests pass. Last night: {{last_result}}',
+    runtime: 'mock',
+    params: { pace_ms: 0, mode: 'implement' },
+    budget: { usd: 2 },
+  })
+  for (let run = 1; run <= 3; run++) {
+    await daemon.call('POST', '/api/schedules/nightly/run', {})
+    await eventually('it has run', async () => {
+      const { runs } = await daemon.call('GET', '/api/schedules/nightly/runs')
+      return runs.length === run && runs[0].state === 'ended'
+    })
+  }
+  const secret = 'a secret that GitHub has too'
+  await daemon.call('POST', '/api/channels', { name: 'issues', kind: 'github', runtime: 'mock', params: { pace_ms: 0 }, secret: { value: secret }, message: '{/issue/body}' })
+  for (const [number, login, key] of [[7, 'ada', secret], [8, 'grace', secret], [9, 'mallory', 'another secret']]) {
+    const body = JSON.stringify({ action: 'opened', issue: { number, title: 'It does not start', body: 'echo Try the new version.' }, repository: { full_name: 'loom/turn' }, sender: { login, type: 'User' } })
+    const signature = createHmac('sha256', key).update(body).digest('hex')
+    const headers = { 'content-type': 'application/json', 'x-github-event': 'issues', 'x-github-delivery': `delivery-${number}`, 'x-hub-signature-256': `sha256=${signature}` }
+    await fetch(`${daemon.url}/hooks/issues`, { method: 'POST', headers, body })
+  }
+  const zone = { timezoneId: 'Europe/Berlin', viewport: desk }
+  const schedule = await open(daemon, { hash: '#/schedules/nightly', colorScheme: 'light', ...zone })
+  await schedule.page.getByText('Completed').first().waitFor()
+  await schedule.page.screenshot({ path: `${FOLDER}schedule-light.png` })
+  await schedule.context.close()
+  const channel = await open(daemon, { hash: '#/channels/issues', colorScheme: 'dark', ...zone })
+  await eventually('both are done', async () => (await channel.page.getByText('Done').count()) === 2)
+  await channel.page.getByText('How to set it up').click()
+  await channel.page.screenshot({ path: `${FOLDER}channel-dark.png` })
+  await channel.context.close()
+}
+
+/** A session that asks, and the top of it. */
+async function sessions() {
   for (const [size, viewport] of [['desktop', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]]) {
     for (const colorScheme of ['light', 'dark']) {
       const name = `${size}-${colorScheme}`
@@ -59,7 +101,13 @@ try {
       await daemon.call('DELETE', `/api/sessions/${id}?purge=true`)
     }
   }
-  await rules()
+}
+
+/** All of them, or those that are named. */
+const groups = { sessions, rules, automation }
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(groups)
+try {
+  for (const name of wanted) await groups[name]()
 } finally {
   await daemon.end()
   await close()

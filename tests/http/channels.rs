@@ -420,3 +420,27 @@ fn many_deliveries_are_refused_rather_than_lost() {
     });
     assert_eq!(say("echo x", "later").status, 202);
 }
+
+#[test]
+fn a_channel_keeps_to_its_budget() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    add(client, json!({ "name": "cheap", "kind": "bearer", "budget": { "turns": 1 } }));
+    let bearer = format!("Bearer {SECRET}");
+    let say = |conversation: &str| {
+        let body = json!({ "message": "echo x", "conversation": conversation }).to_string();
+        let answer = deliver(client, "cheap", &[("authorization", &bearer)], body.as_bytes());
+        answer.json()["session_id"].as_str().unwrap().to_owned()
+    };
+    let first = say("one");
+    eventually("its turn is counted", || {
+        let usage = client.get("/api/usage?group=channel/cheap").json();
+        (usage["groups"][0]["spent"]["turns"] == 1).then_some(())
+    });
+    let second = say("two");
+    assert_ne!(first, second);
+    let ask = eventually("a person is asked", || client.get("/api/asks").json()["asks"].get(0).cloned());
+    assert_eq!(ask["session_id"], second.as_str());
+    let wrong = json!({ "budget": { "turns": 0 } });
+    client.patch("/api/channels/cheap", &wrong).is_problem(400, "invalid_request");
+}

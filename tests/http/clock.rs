@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Daemon, assert_lawful, eventually, of_kind, preload, processes_of};
+use crate::support::{Daemon, Receiver, assert_lawful, eventually, of_kind, preload, processes_of};
 
 /// A wall clock for one daemon, which the test can set.
 struct WallClock {
@@ -115,4 +115,37 @@ fn a_run_is_not_dead_because_the_clock_is_set_ahead() {
     clock.set(HOUR);
     let status = client.get(&format!("/api/agent-runs/{run}/status")).json();
     assert_eq!((&status["status"], &status["is_zombie"]), (&json!("running"), &json!(false)));
+}
+
+#[test]
+fn what_a_schedule_missed_is_told_in_the_session_of_the_next_run_and_to_webhooks() {
+    let (clock, receiver) = (WallClock::new(0), Receiver::taking());
+    let daemon = clock.daemon("allow_private_targets = true");
+    let client = &daemon.client;
+    let missed = json!({ "url": receiver.url, "events": ["schedule.missed"] });
+    assert_eq!(client.post("/api/webhooks", &missed).status, 201);
+    let when = json!({ "type": "interval", "every": "10m" });
+    let made = json!({ "schedule_id": "s", "title": "A test", "when": when, "prompt": "echo hi", "runtime": "mock" });
+    assert_eq!(client.post("/api/schedules", &made).status, 201);
+    // As if the machine had slept.
+    clock.set(HOUR);
+    let runs = || client.get("/api/schedules/s/runs").json()["runs"].as_array().unwrap().clone();
+    let run = eventually("one run makes up for all", || runs().into_iter().find(|run| run["outcome"] == "completed"));
+    assert!(runs().iter().any(|run| run["outcome"] == "missed" && run["missed"]["count"] == 5), "{:?}", runs());
+    let log = client.log(run["session_id"].as_str().unwrap());
+    assert_lawful(&log);
+    let facts = of_kind(&log, "schedule_missed");
+    assert_eq!(facts.len(), 1);
+    assert_eq!((&facts[0]["data"]["schedule_id"], &facts[0]["data"]["count"]), (&json!("s"), &json!(5)));
+    let told = eventually("it is told", || receiver.received().first().map(|one| one.json()));
+    assert_eq!((&told["type"], &told["data"]["facts"]["count"]), (&json!("schedule.missed"), &json!(5)), "{told}");
+    // A clock that is set back a day runs nothing twice, and somebody can still run it.
+    clock.set(-24 * HOUR);
+    let before = runs().len();
+    assert_eq!(client.post("/api/schedules/s/run", &json!({})).status, 202);
+    let again = eventually("it runs by hand", || {
+        let ended = runs().into_iter().filter(|run| run["state"] == "ended").collect::<Vec<_>>();
+        (ended.len() > before).then_some(ended)
+    });
+    assert_eq!(again.iter().filter(|run| run["cause"] != "manual").count(), before, "nothing that was due runs again");
 }

@@ -88,6 +88,9 @@ fn what_makes_no_sense_is_refused_and_nothing_is_made() {
         (json!({ "schedule_id": "a b" }), 400, "invalid_request"),
         (json!({ "schedule_id": "preview" }), 400, "invalid_request"),
         (json!({ "missed": { "type": "all", "at_most": 0 } }), 400, "invalid_request"),
+        (json!({ "budget": { "usd": -1 } }), 400, "invalid_request"),
+        (json!({ "budget": { "turns": 2 } }), 400, "invalid_request"),
+        (json!({ "total_budget": { "dollars": 2 } }), 400, "invalid_request"),
         (json!({ "runtime": null, "session": { "type": "fork", "session_id": "gone" } }), 404, "session_not_found"),
         (json!({ "unknown": 1 }), 400, "invalid_request"),
     ] {
@@ -101,7 +104,8 @@ fn what_makes_no_sense_is_refused_and_nothing_is_made() {
     client.patch("/api/schedules/s", &cron("no")).is_problem(422, "invalid_cron");
     assert_eq!(client.get("/api/schedules/s").json()["when"]["type"], "interval");
     let berlin = json!({ "when": { "type": "cron", "expression": "30 2 * * *" }, "zone": "Europe/Berlin", "count": 3 });
-    assert_eq!(client.post("/api/schedules/preview", &berlin).json()["times"].as_array().unwrap().len(), 3);
+    let told = client.post("/api/schedules/preview", &berlin).json();
+    assert_eq!((told["times"].as_array().unwrap().len(), &told["words"]), (3, &json!("at 02:30 every day")));
     client.post("/api/schedules/preview", &cron("no")).is_problem(422, "invalid_cron");
 }
 
@@ -168,6 +172,12 @@ fn what_is_gone_fails_a_run_and_nothing_is_stuck() {
             assert_eq!((&failed["outcome"], &failed["reason"]["code"]), (&json!("failed"), &json!(code)), "{failed}");
         }
     }
+    // What is gone does not keep anybody from pausing it; another directory that is not there is refused.
+    let paused = client.patch("/api/schedules/folder", &json!({ "paused": true }));
+    assert_eq!((paused.status, &paused.json()["status"]), (200, &json!("paused")));
+    client
+        .patch("/api/schedules/folder", &json!({ "params": { "cwd": "/not/there" } }))
+        .is_problem(400, "invalid_request");
     // A session that goes while its run is on.
     add(client, &every("purged", "1h", "hang"));
     let begun = client.post("/api/schedules/purged/run", &json!({})).json();
@@ -176,6 +186,62 @@ fn what_is_gone_fails_a_run_and_nothing_is_stuck() {
     assert_eq!(client.delete(&format!("/api/sessions/{session}?purge=true")).status, 204);
     let gone = ended(client, "purged", 1).remove(0);
     assert!(gone["outcome"] == "failed" || gone["outcome"] == "stopped", "{gone}");
+}
+
+#[test]
+fn a_schedule_keeps_to_its_budgets_and_its_policy() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let asks = |session: &str| {
+        eventually("it asks about its budget", || {
+            client.get("/api/asks").json()["asks"].as_array()?.iter().find(|ask| ask["session_id"] == session).cloned()
+        })
+    };
+    // Each run has its own.
+    let each = json!({ "budget": { "tokens": 1000 }, "overlap": "queue", "params": { "pace_ms": 0 } });
+    add(client, &with(every("each", "1h", "spend 450 5"), each));
+    let run = client.post("/api/schedules/each/run", &json!({})).json();
+    let session = run["session_id"].as_str().unwrap();
+    let ask = asks(session);
+    let log = client.log(session);
+    let said = of_kind(&log, "budget");
+    assert!(said.iter().any(|event| event["data"]["state"] == "reached" && event["data"]["scope"] == "turn"), "{said:?}");
+    let answer = format!("/api/sessions/{session}/permissions/{}", ask["ask_id"].as_str().unwrap());
+    assert_eq!(client.post(&answer, &json!({ "reply": "reject" })).status, 200);
+    assert_eq!(ended(client, "each", 1)[0]["outcome"], "stopped");
+
+    // All of them have one together, under the name of the schedule.
+    let total = json!({ "total_budget": { "turns": 1 }, "overlap": "queue", "params": { "mode": "plan" } });
+    add(client, &with(every("total", "1h", "bash touch made.txt"), total));
+    client.post("/api/schedules/total/run", &json!({}));
+    let first = ended(client, "total", 1).remove(0);
+    let log = client.log(first["session_id"].as_str().unwrap());
+    let decided = of_kind(&log, "tool_decided");
+    assert_eq!(decided[0]["data"]["judged"]["effect"], "deny", "the mode of the schedule holds: {decided:?}");
+    eventually("what it spent is known", || {
+        let usage = client.get("/api/usage?group=schedule/total").json();
+        (usage["groups"][0]["spent"]["turns"] == 1).then_some(())
+    });
+    let second = client.post("/api/schedules/total/run", &json!({})).json();
+    let session = second["session_id"].as_str().unwrap();
+    asks(session);
+    let log = client.log(session);
+    let said = of_kind(&log, "budget");
+    assert!(said.iter().any(|event| event["data"]["scope"] == "group" && event["data"]["id"] == "schedule/total"), "{said:?}");
+}
+
+#[test]
+fn who_looks_at_schedules_hears_of_changes() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    let before = client.get("/api/automation").json();
+    add(client, &every("heard", "1h", "echo hi"));
+    let after = client.get("/api/automation").json();
+    assert!(after["schedules"].as_u64() > before["schedules"].as_u64(), "{before} {after}");
+    assert_eq!((&after["channels"], &after["webhooks"]), (&before["channels"], &before["webhooks"]));
+    client.post("/api/schedules/heard/run", &json!({}));
+    ended(client, "heard", 1);
+    assert!(client.get("/api/automation").json()["schedules"].as_u64() > after["schedules"].as_u64());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::automation::Changes;
 use crate::budgets::Budgets;
 use crate::channels::Channels;
 use crate::config::{BadValue, Config};
@@ -178,10 +179,11 @@ impl Daemon {
         let reader = Reader::new(log.clone(), config.max_followers, Arc::clone(&metrics), closing.clone());
         let outside = outside(&data, &config)?;
         let ends = (tracker.clone(), closing.clone());
+        let automation = Changes::default();
+        let notes = (Arc::clone(&metrics), automation.clone());
         let channels =
-            Channels::open((sessions.clone(), reader.clone()), outside.clone(), Arc::clone(&metrics), ends.clone())
-                .await?;
-        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, Arc::clone(&metrics), ends).await?;
+            Channels::open((sessions.clone(), reader.clone()), outside.clone(), notes.clone(), ends.clone()).await?;
+        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, notes, ends).await?;
         let recovered = match recovery {
             Recovery::Now => {
                 let recovered = sessions.recover().await?;
@@ -191,12 +193,13 @@ impl Daemon {
             }
             Recovery::Later => 0,
         };
-        let schedules = Schedules::start(sessions.clone(), &tracker, closing.clone()).await?;
+        let schedules = Schedules::start(sessions.clone(), automation.clone(), &tracker, closing.clone()).await?;
         let idle = Duration::from_hours(config.sign_in_hours.into());
         let sign_ins = SignIns::open(data.join(SIGN_INS), idle, token.as_deref().unwrap_or_default());
         let access =
             Access::new(token.as_deref(), (sign_ins, tokens), &hosts(&config, address), config.origins.clone());
-        let services = Services { tasks, reader, schedules: schedules.clone(), channels, webhooks, data: data.clone() };
+        let (schedules_, data_) = (schedules.clone(), data.clone());
+        let services = Services { tasks, reader, schedules: schedules_, channels, webhooks, automation, data: data_ };
         let app = App::new(sessions.clone(), access, metrics, services, spawner, &config, closing.clone());
         let server = Server::start(listener, app.clone(), &config);
         Ok(Self { address, token, sessions, schedules, recovered, app, log, data, closing, tracker, server })

@@ -128,6 +128,8 @@ pub enum Need<'a> {
     Nothing,
     /// Only the daemon's own token will do.
     Owner,
+    /// The daemon's own token, or a browser in which somebody has signed in: no token that was given to a program.
+    Person,
     Full,
     /// Of one session; of all, if it names none.
     Read(Option<&'a str>),
@@ -178,7 +180,7 @@ impl Holder {
 fn opens(scope: &Scope, need: Need<'_>) -> bool {
     match (scope, need) {
         (_, Need::Nothing) => true,
-        (_, Need::Owner) => false,
+        (_, Need::Owner | Need::Person) => false,
         (Scope::Full, _) => true,
         (Scope::Read(of) | Scope::Use(of), Need::Read(session)) => of.covers(session),
         (Scope::Use(of), Need::Use(session)) => of.covers(session),

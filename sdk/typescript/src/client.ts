@@ -2,7 +2,7 @@
 
 import { streamEvents, streamTurn, type StreamEventsOptions, type StreamTurnOptions } from './events.js'
 import type { StreamOptions } from './follow.js'
-import { streamAsks, streamSessions, type StreamSessionsOptions } from './lists.js'
+import { streamAsks, streamAutomation, streamSessions, type StreamSessionsOptions } from './lists.js'
 import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
 import { Streams, pathOf as of } from './streams.js'
 import { SessionTools } from './tools.js'
@@ -426,9 +426,19 @@ export class Turnloom {
     return this.#get(`/api/schedules/${encodeURIComponent(scheduleId)}/runs`, page, options)
   }
 
-  /** When a schedule would be due that is not there yet. */
-  async previewSchedule(preview: Types.SchedulePreview, options?: CallOptions): Promise<string[]> {
-    return (await this.#send<{ times: string[] }>('POST', '/api/schedules/preview', preview, options)).times
+  /** When a schedule would be due that is not there yet: in words, and the next times. */
+  previewSchedule(preview: Types.SchedulePreview, options?: CallOptions): Promise<Types.ScheduleTimes> {
+    return this.#send('POST', '/api/schedules/preview', preview, options)
+  }
+
+  /** Numbers that are others when schedules, channels or webhooks have changed: the first at once, then each time. */
+  streamAutomation(options: StreamOptions = {}): AsyncGenerator<Types.AutomationVersions, void, undefined> {
+    return streamAutomation(this.#streams, options)
+  }
+
+  /** What all sessions have spent, today, by day and by group, and the limits of all. */
+  getUsage(query: { days?: number; group?: string } = {}, options?: CallOptions): Promise<Types.Spending> {
+    return this.#get('/api/usage', query, options)
   }
 
   /** The tools that this program runs for the agent of a session: `tools(id).registerTool(name, schema, handler)`. */

@@ -16,6 +16,10 @@ export type AddedRule = Schemas['AddedRule']
 export type Agent = Schemas['AgentInfo']
 export type Ask = Schemas['SessionAsk']
 export type AskKind = Schemas['AskKind']
+/** Numbers that are others after a change. */
+export type AutomationVersions = Schemas['AutomationVersions']
+/** What may be spent. */
+export type BudgetLimits = Schemas['Limits']
 export type Cancelled = Schemas['Cancelled']
 export type Capabilities = Schemas['Capabilities']
 /** A recorded call about which proposed rules say something else. */
@@ -68,8 +72,10 @@ export type RuleSuggestion = Schemas['Suggestion']
 /** Prompts that are sent by themselves. */
 export type Schedule = Schemas['Schedule']
 export type SchedulePreview = Given<Schemas['SchedulePreview']>
+export type ScheduleTimes = Schemas['ScheduleTimes']
 export type ScheduleRun = Schemas['Run']
 export type ScheduleRuns = Schemas['ScheduleRuns']
+export type ScheduleWhen = Schemas['Schedule']['when']
 export type ScheduleUpdate = Given<Schemas['ScheduleUpdate']>
 /** What proposed rules would have changed. */
 export type RulesTest = Schemas['Tried']
@@ -87,6 +93,8 @@ export type SignIn = Schemas['SignIn']
 export type StoredRule = Schemas['StoredRule']
 export type ToolResult = Schemas['ToolResult']
 export type UpdateSession = WithTools<Given<Schemas['Update']>, 'settings'>
+/** What all sessions have spent, and may. */
+export type Spending = Schemas['Usage']
 export type ViewQuery = Given<Schemas['ViewQuery']>
 export type Webhook = Schemas['Webhook']
 export type WebhookDeliveries = Schemas['WebhookDeliveries']

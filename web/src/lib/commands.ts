@@ -53,6 +53,15 @@ export function commands(): Command[] {
   list.push(
     { id: 'rules', name: 'Rules', hint: 'What agents may do', run: () => router.go(rulesHash()) },
     { id: 'try-rules', name: 'Try rules', hint: 'What would change', run: () => router.go(TRY_RULES) },
+    {
+      id: 'schedules',
+      name: 'Schedules',
+      hint: 'Prompts that are sent by themselves',
+      run: () => router.go('#/schedules'),
+    },
+    { id: 'channels', name: 'Channels', hint: 'Services that talk to agents', run: () => router.go('#/channels') },
+    { id: 'webhooks', name: 'Webhooks', hint: 'Who is told what happens', run: () => router.go('#/webhooks') },
+    { id: 'spending', name: 'Spending', hint: 'What was spent, and may be', run: () => router.go('#/spending') },
     { id: 'light', name: 'Theme: light', run: () => prefs.setTheme('light') },
     { id: 'dark', name: 'Theme: dark', run: () => prefs.setTheme('dark') },
     { id: 'system', name: 'Theme: as the system', run: () => prefs.setTheme('system') },

@@ -14,8 +14,10 @@ mod verify;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serde_with::skip_serializing_none;
+
+use crate::budget::{self, Group, Limits};
 
 pub use self::filter::Rule;
 pub use self::incoming::{Delivery, Ignored, Incoming, MARK, MAX_DELIVERY_ID_BYTES, read};
@@ -71,6 +73,8 @@ pub struct Channel {
     /// What its sessions are created with: `cwd`, `mode`, `model`, ...
     #[serde(default)]
     pub params: Map<String, Value>,
+    /// What all its sessions may spend together. It counts for sessions that are created from then on.
+    pub budget: Option<Limits>,
     /// What the agent is told; the kind has one of its own.
     pub message: Option<Template>,
     /// Deliveries for which this is the same go on in one session. Each has its own, where it is empty.
@@ -116,6 +120,8 @@ pub enum Error {
     Template(&'static str, template::Error),
     #[error("`{name}` must be between {least} and {most}")]
     Number { name: &'static str, least: u32, most: u32 },
+    #[error("`budget`: {0}")]
+    Budget(String),
     #[error("`only`: {0}")]
     Rule(String),
     #[error("`hmac`: {0}")]
@@ -152,6 +158,9 @@ impl Channel {
         if self.respond_seconds > MAX_RESPOND_SECONDS {
             return Err(Error::Number { name: "respond_seconds", least: 0, most: MAX_RESPOND_SECONDS });
         }
+        if let Some(problem) = self.budget.and_then(|limits| limits.problem(false)) {
+            return Err(Error::Budget(problem));
+        }
         if self.only.len() + self.events.len() + self.senders.len() > MAX_RULES {
             return Err(Error::Rule(format!("there are at most {MAX_RULES} rules, events and senders")));
         }
@@ -162,6 +171,14 @@ impl Channel {
             Some(_) | None => {}
         }
         self.reply.as_ref().map_or(Ok(()), |reply| reply.check(self.kind).map_err(Error::Reply))
+    }
+
+    /// What a session is created with: what people said, and the budget of this channel.
+    pub fn session_params(&self) -> Map<String, Value> {
+        let mut params = self.params.clone();
+        let group = Group { id: format!("channel/{}", self.name), limits: self.budget.unwrap_or_default() };
+        params.entry(budget::GROUP).or_insert_with(|| json!(group));
+        params
     }
 }
 

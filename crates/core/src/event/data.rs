@@ -12,7 +12,9 @@ use super::source::MessageSource;
 #[allow(clippy::wildcard_imports, reason = "payloads have all of them")]
 use super::words::*;
 use crate::blob::BlobRef;
-use crate::id::{AskId, BackgroundId, BlockId, MessageId, Seq, SessionId, SubagentId, ToolUseId, TurnId};
+use crate::id::{
+    AskId, BackgroundId, BlockId, MessageId, RunId, ScheduleId, Seq, SessionId, SubagentId, ToolUseId, TurnId,
+};
 use crate::time::Timestamp;
 
 /// Declares payloads: every one is cloned, compared, stored and described in the same way, and leaves out what is absent.
@@ -150,6 +152,20 @@ payloads! {
         pub by: Option<String>,
         /// One line for people.
         pub reason: Option<String>,
+    }
+    /// Runs of a schedule were due while the daemon was off, or asleep. It stands in the session of the run that comes after them.
+    ScheduleMissed {
+        pub schedule_id: ScheduleId,
+        /// The first and the last time that was missed, and how many they were.
+        pub first: Timestamp,
+        pub last: Timestamp,
+        pub count: u32,
+        /// There are more than were counted.
+        #[serde(default, skip_serializing_if = "Not::not")]
+        pub and_more: bool,
+        /// The run in whose session it stands.
+        pub run_id: RunId,
+        pub emit_id: Option<String>,
     }
 
     // ---- text ----

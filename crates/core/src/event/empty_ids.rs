@@ -1,6 +1,6 @@
 //! Ids as payloads have them before the session gives them one.
 
-use crate::id::{AskId, BackgroundId, BlockId, MessageId, SessionId, SubagentId, ToolUseId, TurnId};
+use crate::id::{AskId, BackgroundId, BlockId, MessageId, RunId, ScheduleId, SessionId, SubagentId, ToolUseId, TurnId};
 
 macro_rules! empty_ids {
     ($($id:ident)*) => {$(
@@ -13,4 +13,4 @@ macro_rules! empty_ids {
     )*};
 }
 
-empty_ids! { SessionId TurnId MessageId AskId BlockId ToolUseId SubagentId BackgroundId }
+empty_ids! { SessionId TurnId MessageId AskId BlockId ToolUseId SubagentId BackgroundId ScheduleId RunId }

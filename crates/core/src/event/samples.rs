@@ -36,6 +36,10 @@ fn data(kind: &str) -> Option<Value> {
             "state": "paused", "scope": "session", "measure": "usd", "limit": 4.0, "spent": 4.12, "how": "call", "ask_id": "ask-1", "added": 2.12,
             "reason": "$4.12 of $4.00 in this session",
         }),
+        "schedule_missed" => json!({
+            "schedule_id": "nightly", "first": "2026-11-16T02:00:00.000Z", "last": "2026-11-17T02:00:00.000Z", "count": 2,
+            "run_id": "nightly.20261117T020000.000Z",
+        }),
         "delta" => json!({ "block_id": "b-1", "text": "I will look " }),
         "thinking" => json!({ "block_id": "b-0", "text": "Where is it built?", "done": true }),
         "retracted" => json!({ "block_id": "b-1", "reason": "the connection broke" }),

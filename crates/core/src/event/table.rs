@@ -237,6 +237,7 @@ events! {
     Failure             "error"                Agent    InTurn              Grouped  []                                    []
     Usage               "usage"                Agent    InTurn              Grouped  []                                    []
     Budget              "budget"               Session  Anywhere            Synced   []                                    []
+    ScheduleMissed      "schedule_missed"      Session  Anywhere            Synced   []                                    []
     Delta               "delta"                Agent    InTurn              Grouped  []                                    []
     Thinking            "thinking"             Agent    InTurn              Grouped  []                                    []
     Retracted           "retracted"            Agent    InTurn              Grouped  []                                    []

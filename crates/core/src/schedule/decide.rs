@@ -45,6 +45,18 @@ pub struct MissedRange {
     pub and_more: bool,
 }
 
+impl MissedRange {
+    /// Both, the other one being later.
+    pub(super) fn and(self, later: Self) -> Self {
+        Self {
+            first: self.first,
+            last: later.last,
+            count: self.count.saturating_add(later.count),
+            and_more: self.and_more || later.and_more,
+        }
+    }
+}
+
 /// What is to be done about everything that was due up to now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {

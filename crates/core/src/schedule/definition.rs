@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serde_with::skip_serializing_none;
 
 use super::template::{MAX_TEMPLATE_BYTES, Template};
 use super::{Error, Times};
+use crate::budget::{self, Group, Limits};
 use crate::id::{ScheduleId, SessionId};
 use crate::time::Timestamp;
 
@@ -97,18 +98,6 @@ pub enum MissedRule {
     Skip,
 }
 
-/// What a run may use. Where a session takes a budget, it gets this one.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "ScheduleBudget")]
-pub struct Budget {
-    pub tokens: Option<u64>,
-    pub usd: Option<f64>,
-    pub turns: Option<u32>,
-    pub minutes: Option<u32>,
-}
-
 /// A schedule as people define it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -129,7 +118,10 @@ pub struct Definition {
     /// What new sessions are created with: `cwd`, `model`, `mode` and all else that a session takes.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub params: Map<String, Value>,
-    pub budget: Option<Budget>,
+    /// What each run may spend. At its end a person is asked.
+    pub budget: Option<Limits>,
+    /// What all runs may spend together. It counts for sessions that are created from then on.
+    pub total_budget: Option<Limits>,
     #[serde(default)]
     pub session: Target,
     #[serde(default)]
@@ -169,6 +161,19 @@ impl Definition {
         Template::parse(&self.prompt)?.check(self.variables.keys().map(String::as_str))
     }
 
+    /// What a session is created with: what people said, and the budgets of this schedule.
+    pub fn session_params(&self, id: &ScheduleId) -> Map<String, Value> {
+        let mut params = self.params.clone();
+        params.entry("title").or_insert_with(|| Value::from(self.title.as_str()));
+        if let Some(limits) = self.budget.filter(|limits| !limits.is_empty()) {
+            // A run is a turn.
+            params.entry(budget::OWN).or_insert_with(|| json!({ "turn": limits }));
+        }
+        let group = Group { id: format!("schedule/{id}"), limits: self.total_budget.unwrap_or_default() };
+        params.entry(budget::GROUP).or_insert_with(|| json!(group));
+        params
+    }
+
     pub(super) fn times(&self, from: Timestamp) -> Result<Times, Error> {
         Times::new(&self.when, &self.zone, from)
     }
@@ -196,10 +201,16 @@ impl Definition {
         {
             return Err(Error::field("missed.at_most", format!("must be between 1 and {MAX_CATCH_UP}")));
         }
-        if self.budget.is_some_and(|budget| budget.usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0)) {
-            return Err(Error::field("budget.usd", "must be 0 or more"));
-        }
         let creates = matches!(self.session, Target::New | Target::Same { session_id: None });
+        for (field, limits, is_run) in [("budget", self.budget, true), ("total_budget", self.total_budget, false)] {
+            let Some(limits) = limits.filter(|limits| !limits.is_empty()) else { continue };
+            if !creates {
+                return Err(Error::field(field, "is that of the session; leave it out, or let runs create one"));
+            }
+            if let Some(problem) = limits.problem(is_run) {
+                return Err(Error::field(field, format!("is not right: {problem}")));
+            }
+        }
         match (&self.runtime, creates) {
             (None, true) => Err(Error::field("runtime", "is needed where runs create a session")),
             (Some(_), false) => {

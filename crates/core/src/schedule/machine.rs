@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::decide::{Lateness, MissedRange, decide};
 use super::run::{Cause, Reason, Run, RunOutcome, RunState};
 use super::template::{MAX_PROMPT_BYTES, Template, Words};
-use super::{Definition, End, Error, Overlap, Target, Times};
+use super::{Definition, End, Error, Overlap, Target, Times, words};
 use crate::id::{RunId, ScheduleId, Seq, SessionId, TurnId};
 use crate::time::Timestamp;
 
@@ -46,6 +46,8 @@ pub struct Progress {
     /// Where all runs take place, once the first one has made it.
     pub session: Option<SessionId>,
     pub last_result: Option<String>,
+    /// What was missed and no session has been told.
+    pub untold: Option<MissedRange>,
     /// The last one that ended, without what it was told and said.
     pub last_run: Option<Box<Run>>,
 }
@@ -176,6 +178,11 @@ impl Machine {
         Ok(id)
     }
 
+    /// When runs are due, as people say it.
+    pub fn words(&self) -> String {
+        words(&self.schedule.definition.when, &self.times)
+    }
+
     /// Takes another definition. What was due while it was paused, or by the times before, is not made up for.
     pub fn edit(&mut self, definition: Definition, now: Timestamp) -> Result<(), Error> {
         let before = &self.schedule.definition;
@@ -263,6 +270,8 @@ impl Machine {
     fn note_missed(&mut self, missed: MissedRange, now: Timestamp, out: &mut Output) {
         let run = Run::new(&self.schedule.schedule_id, missed.last, Cause::Due);
         self.schedule.progress.kept += 1;
+        let untold = self.schedule.progress.untold;
+        self.schedule.progress.untold = Some(untold.map_or(missed, |before| before.and(missed)));
         let reason = Some(Reason::new("missed", "the daemon was off, or asleep"));
         self.close(Run { missed: Some(missed), reason, ended_at: Some(now), ..run }, RunOutcome::Missed, out);
     }
@@ -320,6 +329,7 @@ impl Machine {
         run.started_at = Some(now);
         run.prompt = Some(prompt);
         run.session_id = Some(session_id);
+        run.missed_before = self.schedule.progress.untold.take();
         out.changed = true;
         out.runs.retain(|before| before.run_id != id);
         out.runs.push(run.clone());

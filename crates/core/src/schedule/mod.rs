@@ -10,19 +10,21 @@ mod outcome;
 mod run;
 mod template;
 mod times;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::decide::{Decision, Due, Lateness, MissedRange, decide};
 pub use self::definition::{
-    Budget, Definition, MAX_CATCH_UP, MAX_JITTER_SECONDS, MissedRule, Overlap, Target, When, check_id,
+    Definition, MAX_CATCH_UP, MAX_JITTER_SECONDS, MissedRule, Overlap, Target, When, check_id,
 };
 pub use self::machine::{Effect, MAX_HISTORY, MAX_QUEUED, Machine, NotNow, Output, Progress, Schedule, Started};
 pub use self::outcome::{End, RunFold};
 pub use self::run::{Cause, Reason, Run, RunOutcome, RunState, RunUsage, key_of, run_id};
 pub use self::template::{MAX_RESULT_BYTES, Template, Words};
 pub use self::times::Times;
+pub use self::words::words;
 
 use crate::id::SessionId;
 use crate::time::Timestamp;

@@ -103,6 +103,8 @@ pub struct Run {
     pub result: Option<String>,
     /// For a run that stands for those that were missed.
     pub missed: Option<MissedRange>,
+    /// What was missed before this run, which its session is told.
+    pub missed_before: Option<MissedRange>,
 }
 
 impl Run {
@@ -125,6 +127,7 @@ impl Run {
             prompt: None,
             result: None,
             missed: None,
+            missed_before: None,
         }
     }
 

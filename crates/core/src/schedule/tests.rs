@@ -4,6 +4,7 @@ mod machine;
 mod simulation;
 mod template;
 mod times;
+mod words;
 
 use serde_json::json;
 

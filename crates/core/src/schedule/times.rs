@@ -94,6 +94,21 @@ impl Times {
         (zoned.strftime("%Y-%m-%d").to_string(), zoned.strftime("%H:%M").to_string())
     }
 
+    /// An expression in words of the parser's own.
+    pub(super) fn described(&self) -> Option<String> {
+        let Rule::Cron(clock) = &self.rule else { return None };
+        let said = clock.cron.describe();
+        Some(said.trim_end_matches('.').to_owned()).filter(|said| !said.is_empty())
+    }
+
+    /// The length of an interval.
+    pub(super) fn every_ms(&self) -> Option<i64> {
+        match self.rule {
+            Rule::Interval { every, .. } => Some(every),
+            Rule::Cron(_) | Rule::Once(_) => None,
+        }
+    }
+
     /// A moment in the schedule's zone, in whole seconds: expressions know nothing smaller.
     fn at(&self, millis: i64) -> Option<Zoned> {
         let second = jiff::Timestamp::from_second(millis.div_euclid(1000)).ok()?;

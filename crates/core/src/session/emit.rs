@@ -12,6 +12,9 @@ use crate::time::Timestamp;
 const MAX_REMEMBERED: usize = 256;
 const MAX_ID_BYTES: usize = 128;
 
+/// Who alone says that runs were missed: the daemon's own schedules. No client and no token has this name.
+pub const SCHEDULES: &str = "schedules of the daemon";
+
 impl Machine {
     pub(super) fn emit_from_outside(&mut self, emit: Emit, by: &str, at: Timestamp, out: &mut Output) -> Verdict {
         let Emit { id, turn_id, mut events } = emit;
@@ -75,6 +78,7 @@ impl Machine {
                 | Event::ArtifactVersion(_)
                 | Event::ArtifactRemoved(_)
                 | Event::EvidenceChanged(_) => {}
+                Event::ScheduleMissed(_) if name == SCHEDULES => {}
                 Event::Unknown(_) => return Err(wrong("this is no event, or its data is not right")),
                 _ => return Err(wrong("this is not for others than the agent and the session to say")),
             }
@@ -95,6 +99,7 @@ fn emit_id(event: &mut Event) -> Option<&mut Option<String>> {
         Event::ArtifactVersion(data) => Some(&mut data.emit_id),
         Event::ArtifactRemoved(data) => Some(&mut data.emit_id),
         Event::EvidenceChanged(data) => Some(&mut data.emit_id),
+        Event::ScheduleMissed(data) => Some(&mut data.emit_id),
         _ => None,
     }
 }
@@ -110,6 +115,7 @@ fn emitted(event: &Event) -> Option<&String> {
         Event::ArtifactVersion(data) => data.emit_id.as_ref(),
         Event::ArtifactRemoved(data) => data.emit_id.as_ref(),
         Event::EvidenceChanged(data) => data.emit_id.as_ref(),
+        Event::ScheduleMissed(data) => data.emit_id.as_ref(),
         _ => None,
     }
 }

@@ -32,6 +32,7 @@ pub mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use self::emit::SCHEDULES;
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
 pub use self::judging::ToJudge;
 pub use self::machine::{Delivery, Effect, Input, Limits, Machine, Output, ReplyTo, Setup};

@@ -24,6 +24,7 @@ pub use self::entry::{Counts, MAX_LISTED, MAX_WAITING};
 use self::entry::{Entry, Stored, StoredSecret, is_compared, secret_name, token_name};
 use self::record::Record;
 pub use self::record::{DeliveryState, DeliveryView};
+use crate::automation::{Changes, Part};
 use crate::log::{
     self, DocumentChange, DocumentQuery, ExpectedRevision, Log, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_CHANGES, Revision,
 };
@@ -124,6 +125,7 @@ struct Inner {
     secrets: Secrets,
     sender: Sender,
     metrics: Arc<Metrics>,
+    changes: Changes,
     known: Locked<BTreeMap<String, Arc<Entry>>>,
     bodies: Semaphore,
     /// One at a time changes channels: secrets and settings belong together.
@@ -137,7 +139,7 @@ impl Channels {
     pub async fn open(
         (sessions, reader): (Sessions, Reader),
         (secrets, sender): (Secrets, Sender),
-        metrics: Arc<Metrics>,
+        (metrics, changes): (Arc<Metrics>, Changes),
         (tracker, closing): (TaskTracker, CancellationToken),
     ) -> Result<Self, log::Error> {
         let log = sessions.log().clone();
@@ -145,7 +147,7 @@ impl Channels {
         let bodies = Semaphore::new(MAX_BODIES);
         let changing = Semaphore::new(1);
         let inner =
-            Inner { log, sessions, reader, secrets, sender, metrics, known, bodies, changing, tracker, closing };
+            Inner { log, sessions, reader, secrets, sender, metrics, changes, known, bodies, changing, tracker, closing };
         let channels = Self(Arc::new(inner));
         for document in channels.documents(CHANNELS, "").await? {
             match document.parse::<Stored>() {
@@ -236,6 +238,7 @@ impl Channels {
         };
         let entry = Arc::new(Entry::new(stored, revision));
         self.0.known.lock().insert(name, Arc::clone(&entry));
+        self.noted();
         Ok(show(&entry))
     }
 
@@ -276,6 +279,7 @@ impl Channels {
         }
         let revision = self.write(&next, ExpectedRevision::At(revision)).await?;
         entry.replace(next, revision);
+        self.noted();
         Ok(show(&entry))
     }
 
@@ -286,6 +290,7 @@ impl Channels {
         entry.ended.cancel();
         self.0.log.write_documents(vec![DocumentChange::remove(CHANNELS, name)]).await?;
         self.0.known.lock().remove(name);
+        self.noted();
         let deliveries = self.documents(DELIVERIES, &format!("{name}/")).await?;
         let removed: Vec<DocumentChange> =
             deliveries.into_iter().map(|document| DocumentChange::remove(DELIVERIES, document.key)).collect();
@@ -365,6 +370,7 @@ impl Channels {
         let found = self.0.known.lock().get(name).cloned();
         if let Some(entry) = &found {
             *entry.counts.lock().refused.entry(code.to_owned()).or_default() += 1;
+            self.noted();
         }
         // Whoever guesses names does not make a number for each.
         self.0.metrics.channel_delivery(found.map_or("", |_| name), code);
@@ -391,7 +397,13 @@ impl Channels {
             Err(Error::Refused(refusal)) => self.count_refused(name, refusal.code()),
             Err(_) => {}
         }
+        self.noted();
         taken
+    }
+
+    /// Tells who looks that something is different.
+    fn noted(&self) {
+        self.0.changes.note(Part::Channels);
     }
 
     async fn take_for(&self, name: &str, entry: &Arc<Entry>, headers: &Headers, body: &Bytes) -> Result<Taken, Error> {
@@ -480,7 +492,9 @@ impl Channels {
         let mut changes = vec![change.map_err(|error| Error::Invalid(error.to_string()))?];
         let old = entry.work.lock().note(record);
         changes.extend(old.into_iter().map(|old| DocumentChange::remove(DELIVERIES, key(name, &old))));
-        self.0.log.write_documents(changes).await?;
+        let written = self.0.log.write_documents(changes).await;
+        self.noted();
+        written?;
         Ok(())
     }
 }

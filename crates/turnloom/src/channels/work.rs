@@ -136,7 +136,7 @@ impl Channels {
     /// The head of the delivery's session, which is made if it is not there.
     async fn session(&self, entry: &Entry, delivery: &Delivery) -> Result<Seq, Stop> {
         let stored = entry.stored();
-        let mut params = stored.channel.params.clone();
+        let mut params = stored.channel.session_params();
         if let Some(title) = &delivery.title {
             params.entry("title").or_insert_with(|| Value::from(title.as_str()));
         }
@@ -336,6 +336,7 @@ impl Channels {
             _ => counts.reply_failed += 1,
         }
         drop(counts);
+        self.noted();
         self.0.metrics.channel_reply(name, result);
     }
 }

@@ -7,6 +7,7 @@ use turnloom_core::command::Receipt;
 use turnloom_core::view::{OpsFrame, View};
 
 use super::asks::Asks;
+use crate::automation::Versions;
 use super::dialect::tasks::TaskFrame;
 use super::document::{Schemas, schemas};
 use super::problem::Document as Problem;
@@ -92,6 +93,12 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "/api/asks",
             "Everything that waits for a person, sent each time it changes.",
             vec![("asks", "The whole list", schema::<Asks>(generator)), heartbeat()],
+        ),
+        (
+            "automation",
+            "/api/automation",
+            "Whether schedules, channels or webhooks have changed: whoever shows them reads them again.",
+            vec![("automation", "A number for each, which is another one after a change", schema::<Versions>(generator)), heartbeat()],
         ),
         (
             "tasks",

@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
         get("/api/channels", "List the channels", list)
             .answers::<Channels>(200, "The complete list, by name"),
         post("/api/channels", "Create a channel", create)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .body::<NewChannel>()
             .example(json!({
                 "name": "issues", "kind": "github", "runtime": "mock", "secret": { "value": "a secret that GitHub has too" },
@@ -49,12 +49,12 @@ pub(super) fn routes() -> Vec<Route> {
             .answers::<ChannelView>(201, "The channel; its secrets are not shown"),
         get("/api/channels/{name}", "Get a channel", show).answers::<ChannelView>(200, "The channel"),
         patch("/api/channels/{name}", "Change a channel", update)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .body::<ChannelPatch>()
             .example(json!({ "paused": true }))
             .answers::<ChannelView>(200, "As it is now"),
         delete("/api/channels/{name}", "Remove a channel; its sessions stay", remove)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .answers_empty(204, "Removed, with its secrets and what is known of its deliveries"),
         get("/api/channels/{name}/deliveries", "List the newest deliveries of a channel", deliveries)
             .query::<DeliveriesQuery>()

@@ -7,7 +7,7 @@ use turnloom_core::view::View;
 use super::dialect::universal::problem::Document as UniversalProblem;
 use super::table::{Route, Table, delete, get, patch, post, put};
 use super::{
-    SSE, agents, asks, assets, background, blobs, channels, component_pages, components, conversations, dialect, docs,
+    SSE, agents, asks, assets, automation, background, blobs, channels, component_pages, components, conversations, dialect, docs,
     emit, events, export, import, login, messages, operations, policy, queue, schedules, sessions, shapes, sign_ins,
     state, tokens, turns, usage, views, webhooks, websocket, wire,
 };
@@ -23,6 +23,7 @@ pub(super) fn routes() -> Table {
         .group("Schedules", schedules::routes())
         .group("Channels", channels::routes())
         .group("Webhooks", webhooks::routes())
+        .group("Automation", automation_routes())
         .group("Shared", shared_routes())
         .group("Components", component_page_routes())
         .group("AI SDK", ai_sdk_routes().into_iter().map(Route::refuses_in_text))
@@ -311,6 +312,15 @@ fn event_routes() -> Vec<Route> {
             blobs::link,
         )
         .answers::<blobs::BlobLink>(200, "The link, for `<img>` for example, which cannot send a token"),
+    ]
+}
+
+fn automation_routes() -> Vec<Route> {
+    vec![
+        get("/api/automation", "Tell whether schedules, channels or webhooks have changed", automation::show)
+            .named("show_automation")
+            .answers::<crate::automation::Versions>(200, "A number for each, which is another one after a change")
+            .answers_as(200, "A stream of `automation`: the numbers whenever one of them is another", SSE),
     ]
 }
 

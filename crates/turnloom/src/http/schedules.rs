@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use serde_with::skip_serializing_none;
-use turnloom_core::schedule::{self, Budget, Definition, MissedRule, NotNow, Overlap, Run, Target, When, check_id};
+use turnloom_core::budget::Limits;
+use turnloom_core::schedule::{self, Definition, MissedRule, NotNow, Overlap, Run, Target, When, check_id};
 use turnloom_core::time::Timestamp;
 
 use super::App;
@@ -91,7 +92,10 @@ pub(super) struct New {
     /// What new sessions are created with.
     #[serde(default)]
     params: Map<String, Value>,
-    budget: Option<Budget>,
+    /// What each run may spend.
+    budget: Option<Limits>,
+    /// What all runs may spend together.
+    total_budget: Option<Limits>,
     #[serde(default)]
     session: Target,
     #[serde(default)]
@@ -119,7 +123,10 @@ pub(super) struct Update {
     runtime: Option<String>,
     /// All of them.
     params: Option<Map<String, Value>>,
-    budget: Option<Budget>,
+    /// `{}` takes it back.
+    budget: Option<Limits>,
+    /// `{}` takes it back.
+    total_budget: Option<Limits>,
     /// With a session that is there already, `runtime` and `params` are forgotten.
     session: Option<Target>,
     overlap: Option<Overlap>,
@@ -134,6 +141,7 @@ impl Update {
         let creates = matches!(session, Target::New | Target::Same { session_id: None });
         // What was said of sessions that are created means nothing where none are; what is said now is refused there.
         let (runtime, params) = if creates { (before.runtime, before.params) } else { (None, Map::new()) };
+        let kept = |limits: Option<Limits>| limits.filter(|limits| creates && !limits.is_empty());
         Definition {
             title: self.title.unwrap_or(before.title),
             when: self.when.unwrap_or(before.when),
@@ -142,7 +150,8 @@ impl Update {
             variables: self.variables.unwrap_or(before.variables),
             runtime: self.runtime.or(runtime),
             params: self.params.unwrap_or(params),
-            budget: self.budget.or(before.budget),
+            budget: self.budget.or(kept(before.budget)).filter(|limits| !limits.is_empty()),
+            total_budget: self.total_budget.or(kept(before.total_budget)).filter(|limits| !limits.is_empty()),
             session,
             overlap: self.overlap.unwrap_or(before.overlap),
             missed: self.missed.unwrap_or(before.missed),
@@ -172,6 +181,8 @@ pub(super) struct Preview {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ScheduleTimes")]
 pub(super) struct Times {
+    /// When it would be due, in words: `at 03:00 every day`.
+    words: String,
     times: Vec<Timestamp>,
 }
 
@@ -241,6 +252,7 @@ pub(super) async fn create(
         runtime: new.runtime,
         params: new.params,
         budget: new.budget,
+        total_budget: new.total_budget,
         session: new.session,
         overlap: new.overlap,
         missed: new.missed,
@@ -262,7 +274,8 @@ pub(super) async fn list(State(app): State<App>) -> Result<Json<List>, Problem> 
 pub(super) async fn preview(Body(preview): Body<Preview>) -> Result<Json<Times>, Problem> {
     let count = page_size(preview.count, TIMES, MAX_TIMES)?;
     let zone = preview.zone.as_deref().unwrap_or("UTC");
-    Ok(Json(Times { times: schedules::preview(&preview.when, zone, count)? }))
+    let (words, times) = schedules::preview(&preview.when, zone, count)?;
+    Ok(Json(Times { words, times }))
 }
 
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<ScheduleView>, Problem> {

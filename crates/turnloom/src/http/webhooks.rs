@@ -26,28 +26,28 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         get("/api/webhooks", "List the webhooks", list).answers::<Webhooks>(200, "The complete list, oldest first"),
         post("/api/webhooks", "Subscribe an address to what happens in sessions", create)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .body::<NewWebhook>()
             .example(json!({ "url": "https://hooks.example/turnloom", "events": ["turn.completed", "turn.failed"] }))
             .answers::<MadeWebhook>(201, "The webhook, and its secret, which cannot be shown again"),
         get("/api/webhooks/{id}", "Get a webhook", show).answers::<WebhookView>(200, "The webhook"),
         patch("/api/webhooks/{id}", "Change a webhook", update)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .body::<WebhookPatch>()
             .example(json!({ "paused": true }))
             .answers::<WebhookView>(200, "As it is now"),
         delete("/api/webhooks/{id}", "Remove a webhook", remove)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .answers_empty(204, "Removed; nothing more is sent"),
         get("/api/webhooks/{id}/deliveries", "List what was sent, what waits and what nobody took", deliveries)
             .answers::<Deliveries>(200, "The last tries, what is tried again, and the dead letters"),
         post("/api/webhooks/{id}/redeliver", "Send an event again", redeliver)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .body::<Redeliver>()
             .example(json!({ "delivery_id": "msg_2b1e0c6d5a4f3e2d1c0b9a8f7e6d5c4b" }))
             .answers_empty(202, "It is sent after what waits in its session"),
         post("/api/webhooks/{id}/test", "Send a test event at once", test)
-            .needs(|_| Need::Owner)
+            .needs(|_| Need::Person)
             .answers::<Tested>(200, "What the receiver answered"),
     ]
 }

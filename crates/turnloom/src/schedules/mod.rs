@@ -17,6 +17,7 @@ use turnloom_core::time::Timestamp;
 pub use self::documents::RunPage;
 use self::scheduler::{Request, Scheduler};
 pub use self::view::{ScheduleStatus, ScheduleView};
+use crate::automation::Changes;
 use crate::log;
 use crate::session::{self, Sessions, now};
 
@@ -69,12 +70,13 @@ impl Schedules {
     /// Takes up what an earlier daemon had scheduled. Nothing runs before [`Schedules::begin`].
     pub async fn start(
         sessions: Sessions,
+        changes: Changes,
         tracker: &TaskTracker,
         closing: CancellationToken,
     ) -> Result<Self, log::Error> {
         let (requests, queue) = mpsc::channel(REQUESTS);
         let log = sessions.log().clone();
-        let scheduler = Scheduler::load(sessions, queue, closing).await?;
+        let scheduler = Scheduler::load((sessions, changes), queue, closing).await?;
         tracker.spawn(scheduler.run());
         Ok(Self { requests, log })
     }
@@ -128,9 +130,9 @@ impl Schedules {
     }
 }
 
-/// When runs of a schedule that is not there yet would be due.
-pub fn preview(when: &schedule::When, zone: &str, count: usize) -> Result<Vec<Timestamp>, schedule::Error> {
+/// When runs of a schedule that is not there yet would be due: in words, and the next times.
+pub fn preview(when: &schedule::When, zone: &str, count: usize) -> Result<(String, Vec<Timestamp>), schedule::Error> {
     let times = schedule::Times::new(when, zone, now())?;
     let due = std::iter::successors(times.after(now()), |due| times.after(*due));
-    Ok(due.take(count).collect())
+    Ok((schedule::words(when, &times), due.take(count).collect()))
 }

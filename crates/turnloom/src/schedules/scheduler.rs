@@ -16,6 +16,7 @@ use turnloom_core::time::Timestamp;
 
 use super::start::{self, Outcome, Start};
 use super::{Created, Edit, Error, MAX_SCHEDULES, ScheduleView, documents};
+use crate::automation::{Changes, Part};
 use crate::log::{self, Change, Commit, Log, Position};
 use crate::reader::Commits;
 use crate::session::{Sessions, now, seed};
@@ -79,6 +80,7 @@ struct Followed {
 
 pub(super) struct Scheduler {
     sessions: Sessions,
+    changes: Changes,
     log: Log,
     machines: BTreeMap<ScheduleId, Machine>,
     followed: HashMap<SessionId, Vec<Followed>>,
@@ -94,7 +96,7 @@ pub(super) struct Scheduler {
 
 impl Scheduler {
     pub(super) async fn load(
-        sessions: Sessions,
+        (sessions, changes): (Sessions, Changes),
         requests: mpsc::Receiver<Request>,
         closing: CancellationToken,
     ) -> Result<Self, log::Error> {
@@ -109,7 +111,20 @@ impl Scheduler {
         let saved = (position, Instant::now());
         let (followed, jobs) = (HashMap::new(), JoinSet::new());
         let has_begun = false;
-        Ok(Self { sessions, log, machines, followed, commits, position, saved, jobs, requests, has_begun, closing })
+        Ok(Self {
+            sessions,
+            changes,
+            log,
+            machines,
+            followed,
+            commits,
+            position,
+            saved,
+            jobs,
+            requests,
+            has_begun,
+            closing,
+        })
     }
 
     pub(super) async fn run(mut self) {
@@ -201,6 +216,7 @@ impl Scheduler {
         if out.changed {
             documents::save(&self.log, machine, &out.runs, self.position).await?;
             self.saved = (self.position, Instant::now());
+            self.changes.note(Part::Schedules);
         }
         for effect in out.effects {
             match effect {
@@ -376,7 +392,14 @@ impl Scheduler {
         let definition = edit(before.schedule().definition.clone());
         let mut machine = before.clone();
         machine.edit(definition, now())?;
-        self.check_target(&machine.schedule().definition).await?;
+        let target = |machine: &Machine| {
+            let Definition { runtime, params, session, .. } = machine.schedule().definition.clone();
+            (runtime, params, session)
+        };
+        // What is not touched may be gone: a schedule without its directory can be paused all the same.
+        if target(&machine) != target(&before) {
+            self.check_target(&machine.schedule().definition).await?;
+        }
         let id = before.schedule().schedule_id.clone();
         self.machines.insert(id.clone(), machine);
         let out = Output { changed: true, ..Output::default() };
@@ -391,6 +414,7 @@ impl Scheduler {
         let id = self.machine(id)?.schedule().schedule_id.clone();
         documents::remove(&self.log, &id).await?;
         self.machines.remove(&id);
+        self.changes.note(Part::Schedules);
         self.unfollow(|followed| followed.schedule == id);
         Ok(())
     }

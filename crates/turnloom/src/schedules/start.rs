@@ -3,20 +3,18 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-use turnloom_core::command::{ClientCommand, Command, Message, Reply, When};
-use turnloom_core::event::{AfterStop, Origin, Part, Record};
+use serde_json::Value;
+use turnloom_core::command::{ClientCommand, Command, Emit, Message, Reply, When};
+use turnloom_core::event::{AfterStop, Event, Origin, Part, Record, ScheduleMissed};
 use turnloom_core::id::{MessageId, ScheduleId, Seq, SessionId};
-use turnloom_core::schedule::{Definition, Reason, Run, RunFold, RunState, Started, Target};
+use turnloom_core::schedule::{Definition, MissedRange, Reason, Run, RunFold, RunState, Started, Target};
+use turnloom_core::session::SCHEDULES;
 
 use crate::log::{self, Log};
 use crate::session::{self, Fork, NewSession, Sessions};
 
 /// What the log says of who sent the message.
 const BY: &str = "schedule";
-
-/// The parameter that a session's budget is given with, where there is one.
-const BUDGET: &str = "budget";
 
 /// How often a session that is too busy to answer is asked again, and how long after.
 const TRIES: u32 = 30;
@@ -115,6 +113,7 @@ async fn try_to_start(sessions: &Sessions, start: &Start) -> Result<(Started, Ru
         if row.is_none() {
             create(sessions, start, &session_id).await?;
         }
+        tell_missed(sessions, start, &session_id).await?;
         let text = run.prompt.clone().unwrap_or_default();
         let id = Some(MessageId::trusted(run.run_id.as_str()));
         let message = Message { id, content: vec![Part::Text { text }], origin: Origin::Schedule, source: None };
@@ -125,6 +124,19 @@ async fn try_to_start(sessions: &Sessions, start: &Start) -> Result<(Started, Ru
     Ok((Started { session_id, turn_id: fold.turn().cloned(), after: before }, fold))
 }
 
+/// Says in the run's session what was missed before it. The same run says it once.
+async fn tell_missed(sessions: &Sessions, start: &Start, session: &SessionId) -> Result<(), Stop> {
+    let Some(missed) = start.run.missed_before else { return Ok(()) };
+    let MissedRange { first, last, count, and_more } = missed;
+    let (schedule_id, run_id) = (start.schedule.clone(), start.run.run_id.clone());
+    let id = Some(format!("missed.{run_id}"));
+    let fact = ScheduleMissed { schedule_id, first, last, count, and_more, run_id, emit_id: None };
+    let emit = Emit { id, turn_id: None, events: vec![Event::ScheduleMissed(fact)] };
+    let command = ClientCommand { by: SCHEDULES.to_owned(), command: Command::Emit(emit) };
+    sessions.execute(session, command).await?;
+    Ok(())
+}
+
 async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<(), Stop> {
     let Start { definition, run, shared, .. } = start;
     let gone =
@@ -133,7 +145,7 @@ async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<()
     match &definition.session {
         Target::New | Target::Same { session_id: None } if !was_there => {
             let runtime = definition.runtime.clone().unwrap_or_default();
-            let params = params(sessions, definition, &runtime);
+            let params = definition.session_params(&start.schedule);
             if let Some(cwd) = params.get("cwd").and_then(Value::as_str)
                 && !std::path::Path::new(cwd).is_dir()
             {
@@ -155,17 +167,6 @@ async fn create(sessions: &Sessions, start: &Start, id: &SessionId) -> Result<()
         }
         Target::New | Target::Same { .. } | Target::Fork { .. } => Err(gone(id)),
     }
-}
-
-fn params(sessions: &Sessions, definition: &Definition, runtime: &str) -> Map<String, Value> {
-    let mut params = definition.params.clone();
-    params.entry("title").or_insert_with(|| json!(definition.title));
-    if let Some(budget) = definition.budget
-        && sessions.takes_param(runtime, BUDGET)
-    {
-        params.entry(BUDGET).or_insert_with(|| json!(budget));
-    }
-    params
 }
 
 /// Brings a fold to the end of its log.

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
+use turnloom_core::budget::Limits;
 use turnloom_core::id::ScheduleId;
-use turnloom_core::schedule::{Budget, Machine, MissedRule, Overlap, Run, Target, When};
+use turnloom_core::schedule::{Machine, MissedRule, Overlap, Run, Target, When};
 use turnloom_core::time::Timestamp;
 
 /// How many of the next times are told.
@@ -30,12 +31,15 @@ pub struct ScheduleView {
     pub title: String,
     pub status: ScheduleStatus,
     pub when: When,
+    /// The same in words.
+    pub words: String,
     pub zone: String,
     pub prompt: String,
     pub variables: BTreeMap<String, String>,
     pub runtime: Option<String>,
     pub params: Map<String, Value>,
-    pub budget: Option<Budget>,
+    pub budget: Option<Limits>,
+    pub total_budget: Option<Limits>,
     pub session: Target,
     pub overlap: Overlap,
     pub missed: MissedRule,
@@ -65,6 +69,7 @@ impl ScheduleView {
             schedule_id: schedule.schedule_id,
             title: definition.title,
             status,
+            words: machine.words(),
             when: definition.when,
             zone: definition.zone,
             prompt: definition.prompt,
@@ -72,6 +77,7 @@ impl ScheduleView {
             runtime: definition.runtime,
             params: definition.params,
             budget: definition.budget,
+            total_budget: definition.total_budget,
             session: definition.session,
             overlap: definition.overlap,
             missed: definition.missed,

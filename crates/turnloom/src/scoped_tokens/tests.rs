@@ -36,6 +36,7 @@ fn a_scope_opens_what_it_names_and_nothing_else() {
         let parsed: Scope = scope.parse().unwrap();
         for need in [
             Need::Owner,
+            Need::Person,
             Need::Full,
             Need::Read(one),
             Need::Read(Some("s2")),
@@ -53,6 +54,7 @@ fn a_scope_opens_what_it_names_and_nothing_else() {
         }
     }
     assert!(opens(&Scope::Full, Need::Full) && !opens(&Scope::Full, Need::Owner));
+    assert!(!opens(&Scope::Full, Need::Person), "channels and webhooks are made by people");
 }
 
 #[test]

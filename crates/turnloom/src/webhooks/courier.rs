@@ -202,6 +202,8 @@ impl Courier {
         if progress.recent.len() > MAX_RECENT {
             progress.recent.pop_front();
         }
+        drop(progress);
+        self.webhooks.noted();
     }
 
     /// The receiver said that it wants no more. Somebody may let it go on.
@@ -253,7 +255,9 @@ impl Courier {
         for some in changes.chunks(MAX_DOCUMENT_CHANGES) {
             self.webhooks.0.log.write_documents(some.to_vec()).await?;
         }
-        self.saved = (position, Instant::now());
+        if std::mem::replace(&mut self.saved, (position, Instant::now())).0 != position {
+            self.webhooks.noted();
+        }
         if has_changes {
             self.show_kept();
         }
@@ -262,15 +266,21 @@ impl Courier {
 
     /// What people see of it.
     fn show(&self) {
+        let waiting = self.outbox.waiting();
         let mut progress = self.entry.progress.lock();
         progress.position = self.outbox.position();
-        progress.waiting = self.outbox.waiting();
+        if std::mem::replace(&mut progress.waiting, waiting) != waiting {
+            drop(progress);
+            self.webhooks.noted();
+        }
     }
 
     fn show_kept(&self) {
         let mut progress = self.entry.progress.lock();
         progress.kept = self.outbox.kept().take(MAX_RECENT).cloned().collect();
         progress.dead = self.outbox.dead().cloned().collect();
+        drop(progress);
+        self.webhooks.noted();
     }
 }
 

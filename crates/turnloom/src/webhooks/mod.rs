@@ -20,6 +20,7 @@ use turnloom_core::webhook::payload::test_payload;
 use turnloom_core::webhook::{Item, Subscription, sign};
 
 use self::courier::{Courier, Order};
+use crate::automation::{Changes, Part};
 use crate::log::{
     self, Document, DocumentChange, DocumentQuery, ExpectedRevision, MAX_DOCUMENT_CHANGES, Position, Revision,
 };
@@ -151,6 +152,7 @@ struct Inner {
     secrets: Secrets,
     sender: Sender,
     metrics: Arc<Metrics>,
+    changes: Changes,
     known: Locked<BTreeMap<String, Arc<Entry>>>,
     tracker: TaskTracker,
     closing: CancellationToken,
@@ -177,11 +179,11 @@ impl Webhooks {
     pub async fn open(
         (log, reader): (log::Log, Reader),
         (secrets, sender): (Secrets, Sender),
-        metrics: Arc<Metrics>,
+        (metrics, changes): (Arc<Metrics>, Changes),
         (tracker, closing): (TaskTracker, CancellationToken),
     ) -> Result<Self, log::Error> {
         let known = Locked::default();
-        let webhooks = Self(Arc::new(Inner { log, reader, secrets, sender, metrics, known, tracker, closing }));
+        let webhooks = Self(Arc::new(Inner { log, reader, secrets, sender, metrics, changes, known, tracker, closing }));
         for document in webhooks.documents(WEBHOOKS, "").await? {
             match document.parse::<Stored>() {
                 Ok(stored) => webhooks.add(document.key, stored, document.revision),
@@ -286,6 +288,7 @@ impl Webhooks {
         self.add(id.clone(), stored, revision);
         let entry = self.entry(&id)?;
         self.start(&entry, position, Vec::new());
+        self.noted();
         Ok((show(&entry), made))
     }
 
@@ -324,7 +327,13 @@ impl Webhooks {
         let change = DocumentChange::put(WEBHOOKS, &entry.id, &next).map_err(invalid)?;
         let written = self.0.log.write_documents(vec![change.expecting(ExpectedRevision::At(revision))]).await?;
         *entry.stored.lock() = (Arc::new(next), written);
+        self.noted();
         Ok(())
+    }
+
+    /// Tells who looks that something is different.
+    fn noted(&self) {
+        self.0.changes.note(Part::Webhooks);
     }
 
     /// Removes a subscription and everything that it had to tell.
@@ -339,6 +348,7 @@ impl Webhooks {
         let gone = vec![DocumentChange::remove(WEBHOOKS, id), DocumentChange::remove(POSITIONS, id)];
         self.0.log.write_documents(gone).await?;
         self.0.known.lock().remove(id);
+        self.noted();
         let kept = self.documents(KEPT, &format!("{id}/")).await?;
         let kept: Vec<DocumentChange> =
             kept.into_iter().map(|document| DocumentChange::remove(KEPT, document.key)).collect();

@@ -92,6 +92,7 @@ fn the_demo_shows_almost_every_type() {
             &"steer",
             // It needs a limit.
             &"budget",
+            &"schedule_missed",
             // It needs rules.
             &"tool_decided",
             &"subagent_updated",

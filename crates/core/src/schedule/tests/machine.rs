@@ -99,6 +99,25 @@ fn what_was_missed_goes_by_the_rule() {
 }
 
 #[test]
+fn what_was_missed_is_told_by_the_next_run_and_by_no_other() {
+    let hourly = definition(&json!({ "type": "interval", "every": "1h" }));
+    let hourly = Definition { missed: MissedRule::Skip, ..hourly };
+    let mut machine = Machine::create(id("s"), hourly, at(NOW)).unwrap();
+    let out = tick(&mut machine, minute(3 * 60 + 30));
+    assert_eq!((out.runs[0].missed.unwrap().count, starts(&out).len()), (3, 0));
+    let out = tick(&mut machine, minute(5 * 60 + 30));
+    assert_eq!((out.runs[0].missed.unwrap().count, starts(&out).len()), (2, 0));
+    // Nothing made up for them, so the next one says it.
+    let out = tick(&mut machine, minute(6 * 60));
+    let run = out.runs.iter().find(|run| run.state == RunState::Starting).unwrap();
+    let missed = run.missed_before.unwrap();
+    assert_eq!((missed.first, missed.last, missed.count), (minute(60), minute(5 * 60), 5));
+    end(&mut machine, &run.run_id, minute(6 * 60 + 1));
+    let out = tick(&mut machine, minute(7 * 60));
+    assert_eq!((starts(&out).len(), out.runs[0].missed_before), (1, None));
+}
+
+#[test]
 fn a_pause_is_not_made_up_for() {
     let mut machine = every_minute(Overlap::Skip, MissedRule::All { at_most: 9 });
     let paused = Definition { paused: true, ..machine.schedule().definition.clone() };

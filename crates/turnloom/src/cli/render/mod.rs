@@ -215,6 +215,10 @@ impl Renderer {
             }
             Event::Usage(usage) => self.usage = Some(usage.clone()),
             Event::Budget(budget) => self.budget(by, budget),
+            Event::ScheduleMissed(missed) => {
+                let runs = count(missed.count as usize, "run");
+                self.note(by, Ink::Yellow, "!", &format!("{runs} of {} missed", missed.schedule_id));
+            }
             Event::Failure(failure) => self.failure(by, failure),
             Event::Done(done) => self.done(done, envelope.ts),
             Event::SessionEnded(ended) => {

@@ -71,18 +71,18 @@ pub(super) struct Args {
     /// Start up to so many seconds later, always equally much
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     jitter: u32,
-    /// How many tokens a run may use, where the agent's session takes a budget
+    /// How many tokens a run may use before a person is asked
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
     /// How many dollars
     #[arg(long, value_name = "USD")]
     budget_usd: Option<f64>,
-    /// How many turns
-    #[arg(long, value_name = "N")]
-    budget_turns: Option<u32>,
     /// How many minutes
     #[arg(long, value_name = "N")]
     budget_minutes: Option<u32>,
+    /// How many dollars all runs may use together
+    #[arg(long, value_name = "USD")]
+    total_usd: Option<f64>,
     /// Let nothing run until it is resumed
     #[arg(long)]
     paused: bool,
@@ -132,6 +132,9 @@ impl Args {
         if !budget.is_empty() {
             fields.insert("budget".to_owned(), Value::Object(budget));
         }
+        if let Some(usd) = self.total_usd {
+            fields.insert("total_budget".to_owned(), json!({ "usd": usd }));
+        }
         Ok(body)
     }
 
@@ -154,7 +157,6 @@ impl Args {
         let given = [
             ("tokens", self.budget_tokens.map(|n| json!(n))),
             ("usd", self.budget_usd.map(|n| json!(n))),
-            ("turns", self.budget_turns.map(|n| json!(n))),
             ("minutes", self.budget_minutes.map(|n| json!(n))),
         ];
         given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

@@ -55,6 +55,8 @@ pub(super) enum Stream {
     },
     Sessions(ListQuery),
     Asks,
+    /// Whether schedules, channels and webhooks have changed.
+    Automation,
     Tasks(tasks::EventsQuery),
 }
 
@@ -129,6 +131,7 @@ impl Op {
                 }
                 Stream::Turn { session_id, .. } => Need::Use(Some(session_id.as_str())),
                 Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => Need::Read(None),
+                Stream::Automation => Need::Full,
             },
         }
     }
@@ -185,8 +188,9 @@ impl Subscribe {
             "turn" => Stream::Turn { session_id: take(&mut fields, "session_id")?, send: whole(fields)? },
             "sessions" => Stream::Sessions(whole(fields)?),
             "asks" => whole(fields).map(|Nothing {}| Stream::Asks)?,
+            "automation" => whole(fields).map(|Nothing {}| Stream::Automation)?,
             "tasks" => Stream::Tasks(whole(fields)?),
-            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks or tasks")),
+            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks, tasks or automation")),
         };
         Ok(Self { name, window, stream })
     }
@@ -196,7 +200,7 @@ impl Subscribe {
             Stream::Events { session_id, .. } | Stream::View { session_id, .. } | Stream::Turn { session_id, .. } => {
                 Some(session_id)
             }
-            Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => None,
+            Stream::Sessions(_) | Stream::Asks | Stream::Automation | Stream::Tasks(_) => None,
         }
     }
 
@@ -210,6 +214,7 @@ impl Subscribe {
             ) => key_of_session(session_id),
             (None, Stream::Sessions(_)) => "sessions".to_owned(),
             (None, Stream::Asks) => "asks".to_owned(),
+            (None, Stream::Automation) => "automation".to_owned(),
             (None, Stream::Tasks(_)) => "tasks".to_owned(),
         }
     }

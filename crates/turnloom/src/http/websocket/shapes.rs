@@ -15,6 +15,7 @@ use turnloom_core::id::{AskId, Seq, SessionId};
 use turnloom_core::view::{OpsFrame, View};
 
 use super::op::{Answers, Name, Nothing, Stop, Taken, Unsubscribe};
+use crate::automation::Versions;
 use crate::http::asks::{self, Permission};
 use crate::http::asyncapi::{self, ChannelMessage};
 use crate::http::dialect::tasks::{self, TaskFrame};
@@ -55,6 +56,7 @@ pub(in crate::http) fn messages_from_client(schemas: &mut Schemas) -> Vec<Channe
         stream::<(messages::Send, OfSession)>(generator, "turn"),
         stream::<(ListQuery, Nothing)>(generator, "sessions"),
         stream::<(Nothing, Nothing)>(generator, "asks"),
+        stream::<(Nothing, Nothing)>(generator, "automation"),
         stream::<(tasks::EventsQuery, Nothing)>(generator, "tasks"),
     ];
     let answer = [
@@ -192,6 +194,8 @@ fn frames(generator: &mut SchemaGenerator) -> Vec<Value> {
     frame(generator, Some("ops"), ops);
     frame(generator, Some("changes"), changes);
     frame(generator, Some("asks"), asks);
+    let automation = schema::<Versions>(generator);
+    frame(generator, Some("automation"), automation);
     frame(generator, Some("accepted"), receipt);
     frame(generator, Some("problem"), problem);
     for (name, _, data) in asyncapi::snapshot_dialect() {
