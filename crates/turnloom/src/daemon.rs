@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::attention::{Attention, Tells};
 use crate::budgets::Budgets;
 use crate::channels::Channels;
 use crate::config::{BadValue, Config};
@@ -181,7 +182,9 @@ impl Daemon {
         let channels =
             Channels::open((sessions.clone(), reader.clone()), outside.clone(), Arc::clone(&metrics), ends.clone())
                 .await?;
-        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, Arc::clone(&metrics), ends).await?;
+        let webhooks =
+            Webhooks::open((log.clone(), reader.clone()), outside.clone(), Arc::clone(&metrics), ends).await?;
+        let tells = if recovery == Recovery::Now { Tells::Devices } else { Tells::Nobody };
         let recovered = match recovery {
             Recovery::Now => {
                 let recovered = sessions.recover().await?;
@@ -191,12 +194,14 @@ impl Daemon {
             }
             Recovery::Later => 0,
         };
+        let attention = Attention::start(&log, outside, tells, (&tracker, closing.clone()));
         let schedules = Schedules::start(sessions.clone(), &tracker, closing.clone()).await?;
         let idle = Duration::from_hours(config.sign_in_hours.into());
         let sign_ins = SignIns::open(data.join(SIGN_INS), idle, token.as_deref().unwrap_or_default());
         let access =
             Access::new(token.as_deref(), (sign_ins, tokens), &hosts(&config, address), config.origins.clone());
-        let services = Services { tasks, reader, schedules: schedules.clone(), channels, webhooks, data: data.clone() };
+        let services =
+            Services { tasks, reader, schedules: schedules.clone(), channels, webhooks, attention, data: data.clone() };
         let app = App::new(sessions.clone(), access, metrics, services, spawner, &config, closing.clone());
         let server = Server::start(listener, app.clone(), &config);
         Ok(Self { address, token, sessions, schedules, recovered, app, log, data, closing, tracker, server })
@@ -242,6 +247,7 @@ impl Daemon {
 }
 
 /// When a daemon settles what an earlier one left open.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     Now,
     /// The next one does it.

@@ -5,6 +5,7 @@
 //! know `process`, `runtime` and `log`.
 
 pub mod archive;
+pub mod attention;
 pub mod budgets;
 pub mod channels;
 pub mod cli;

@@ -1,8 +1,8 @@
-// Lists that are kept up to date: the sessions, and what waits for a person.
+// Lists that are kept up to date: the sessions, what waits for a person, and the inbox.
 
 import { follow, type StreamOptions } from './follow.js'
 import type { Streams } from './streams.js'
-import type { Ask, Session, SessionList } from './types.js'
+import type { Ask, Inbox, Session, SessionList } from './types.js'
 
 export interface StreamSessionsOptions extends StreamOptions {
   /** Only archived sessions, instead of only the others. */
@@ -50,5 +50,16 @@ export async function* streamAsks(streams: Streams, options: StreamOptions): Asy
   for await (const frames of follow(open, options)) {
     const newest = frames.findLast(({ name }) => name === 'asks')
     if (newest) yield (newest.data as { asks: Ask[] }).asks
+  }
+}
+
+export async function* streamInbox(
+  streams: Streams,
+  { all, ...options }: StreamOptions & { all?: boolean | undefined },
+): AsyncGenerator<Inbox, void, undefined> {
+  const open = (signal: AbortSignal) => streams.open({ stream: 'inbox', fields: { all } }, signal)
+  for await (const frames of follow(open, options)) {
+    const newest = frames.findLast(({ name }) => name === 'inbox')
+    if (newest) yield newest.data as Inbox
   }
 }

@@ -12,7 +12,7 @@ import { feedOf } from './sse.js'
 /** A stream, and what is asked of it: the same on both ways. */
 export type StreamRequest =
   | { stream: 'events' | 'view' | 'turn'; session: string; fields: object }
-  | { stream: 'sessions' | 'asks' | 'tasks'; session?: undefined; fields: object }
+  | { stream: 'sessions' | 'asks' | 'inbox' | 'tasks'; session?: undefined; fields: object }
 
 /** The address of something that belongs to a session. */
 export function pathOf(id: string, ...rest: string[]): string {
@@ -59,12 +59,13 @@ export class Streams {
       view: () => `${pathOf(session ?? '')}/view/stream`,
       sessions: () => '/api/sessions',
       asks: () => '/api/asks',
+      inbox: () => '/api/inbox',
       tasks: () => '/api/tasks/events',
     }
     const query = fields as Record<string, unknown>
     const { pollLists } = this.#requester.options
-    if (pollLists !== undefined && (stream === 'sessions' || stream === 'asks'))
-      return this.#poll(paths[stream](), stream === 'asks' ? 'asks' : 'snapshot', { query, signal }, pollLists)
+    if (pollLists !== undefined && (stream === 'sessions' || stream === 'asks' || stream === 'inbox'))
+      return this.#poll(paths[stream](), stream === 'sessions' ? 'snapshot' : stream, { query, signal }, pollLists)
     return feedOf(await this.#requester.open(paths[stream](), { query, accept, signal }), signal)
   }
 

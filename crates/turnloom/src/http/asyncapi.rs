@@ -13,6 +13,7 @@ use super::problem::Document as Problem;
 use super::sessions::{SessionList, SessionView};
 use super::shapes::Event;
 use super::websocket::shapes as socket;
+use crate::attention::Listed;
 
 /// A message of a channel: its name, what it is, and the schema of its content.
 pub(super) type ChannelMessage = (&'static str, &'static str, Value);
@@ -92,6 +93,12 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "/api/asks",
             "Everything that waits for a person, sent each time it changes.",
             vec![("asks", "The whole list", schema::<Asks>(generator)), heartbeat()],
+        ),
+        (
+            "inbox",
+            "/api/inbox",
+            "Everything that is for a person, over all sessions, sent each time it changes.",
+            vec![("inbox", "The whole inbox", schema::<Listed>(generator)), heartbeat()],
         ),
         (
             "tasks",

@@ -21,9 +21,11 @@ mod events;
 mod export;
 mod extract;
 mod import;
+mod inbox;
 mod lists;
 mod login;
 mod messages;
+mod notifications;
 mod operations;
 mod pieces;
 mod policy;
@@ -69,6 +71,7 @@ pub use self::problem::Problem;
 use self::routes::routes;
 pub use self::serve::Server;
 pub use self::sign_ins::SignIns;
+use crate::attention::Attention;
 use crate::channels::Channels;
 use crate::component_folders::ComponentFolders;
 use crate::config::Config;
@@ -110,6 +113,7 @@ pub struct Shared {
     tasks: TaskHub,
     pub channels: Channels,
     pub webhooks: Webhooks,
+    pub attention: Attention,
     /// Components of people's own, with their pages.
     component_folders: ComponentFolders,
     /// Where files may be kept for a moment.
@@ -127,6 +131,7 @@ pub struct Services {
     pub schedules: Schedules,
     pub channels: Channels,
     pub webhooks: Webhooks,
+    pub attention: Attention,
     /// Where files may be kept for a moment.
     pub data: PathBuf,
 }
@@ -149,7 +154,7 @@ impl App {
         config: &Config,
         closing: CancellationToken,
     ) -> Self {
-        let Services { tasks, reader, schedules, channels, webhooks, data } = services;
+        let Services { tasks, reader, schedules, channels, webhooks, attention, data } = services;
         let workers = TaskTracker::new();
         workers.spawn(reader::save_views(reader.views().clone(), closing.clone()));
         let component_folders = ComponentFolders::open(&data, &config.components.dirs, &config.views.allow_domains);
@@ -172,6 +177,7 @@ impl App {
             tasks,
             channels,
             webhooks,
+            attention,
             component_folders,
             data,
             zombie_after: Duration::from_secs(config.zombie_seconds.into()),

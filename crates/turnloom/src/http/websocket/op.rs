@@ -13,6 +13,7 @@ use turnloom_core::id::{AskId, SessionId, TurnId};
 use crate::http::asks::{self, Permission};
 use crate::http::dialect::tasks;
 use crate::http::events::EventsQuery;
+use crate::http::inbox::InboxQuery;
 use crate::http::messages;
 use crate::http::problem::Problem;
 use crate::http::sessions::ListQuery;
@@ -55,6 +56,7 @@ pub(super) enum Stream {
     },
     Sessions(ListQuery),
     Asks,
+    Inbox(InboxQuery),
     Tasks(tasks::EventsQuery),
 }
 
@@ -128,7 +130,7 @@ impl Op {
                     Need::Read(Some(session_id.as_str()))
                 }
                 Stream::Turn { session_id, .. } => Need::Use(Some(session_id.as_str())),
-                Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => Need::Read(None),
+                Stream::Sessions(_) | Stream::Asks | Stream::Inbox(_) | Stream::Tasks(_) => Need::Read(None),
             },
         }
     }
@@ -185,8 +187,9 @@ impl Subscribe {
             "turn" => Stream::Turn { session_id: take(&mut fields, "session_id")?, send: whole(fields)? },
             "sessions" => Stream::Sessions(whole(fields)?),
             "asks" => whole(fields).map(|Nothing {}| Stream::Asks)?,
+            "inbox" => Stream::Inbox(whole(fields)?),
             "tasks" => Stream::Tasks(whole(fields)?),
-            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks or tasks")),
+            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks, inbox or tasks")),
         };
         Ok(Self { name, window, stream })
     }
@@ -196,7 +199,7 @@ impl Subscribe {
             Stream::Events { session_id, .. } | Stream::View { session_id, .. } | Stream::Turn { session_id, .. } => {
                 Some(session_id)
             }
-            Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => None,
+            Stream::Sessions(_) | Stream::Asks | Stream::Inbox(_) | Stream::Tasks(_) => None,
         }
     }
 
@@ -210,6 +213,7 @@ impl Subscribe {
             ) => key_of_session(session_id),
             (None, Stream::Sessions(_)) => "sessions".to_owned(),
             (None, Stream::Asks) => "asks".to_owned(),
+            (None, Stream::Inbox(_)) => "inbox".to_owned(),
             (None, Stream::Tasks(_)) => "tasks".to_owned(),
         }
     }
