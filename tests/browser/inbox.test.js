@@ -117,18 +117,24 @@ workbench('a browser is told once it was allowed, and shows what the daemon push
   await settings.getByLabel('Address of an ntfy topic').fill('http://127.0.0.1:9/topic')
   await settings.getByRole('button', { name: 'Add ntfy topic' }).click()
   await settings.getByText(/address of this machine/).waitFor()
-  // What a push service would hand over.
+  // What a push service would hand over, to a browser that nobody looks at.
   const worker = page.context().serviceWorkers()[0] ?? (await page.context().waitForEvent('serviceworker'))
-  const titles = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map(({ title, tag }) => `${tag} ${title}`))
-  const push = (told) => worker.evaluate((told) => self.dispatchEvent(new PushEvent('push', { data: JSON.stringify(told) })), told)
-  const isFree = await worker.evaluate(async () => (await self.clients.matchAll({ type: 'window' })).every((client) => !client.focused))
-  if (isFree) {
-    await push({ type: 'show', tag: 'in_1', title: 'far needs you', body: 'Run it?', path: '/#/asks', needs_you: true })
-    await push({ type: 'show', tag: 'in_1', title: 'far needs you', body: 'Run it?', path: '/#/asks', needs_you: true })
-    await eventually('it is shown once', async () => (await titles()).join() === 'in_1 far needs you')
-    await push({ type: 'withdraw', tag: 'in_1' })
-    await eventually('it is taken back', async () => (await titles()).length === 0)
-  }
+  const tools = await page.context().newCDPSession(page)
+  const registrations = []
+  tools.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations))
+  await tools.send('ServiceWorker.enable')
+  const { registrationId } = await eventually('it is registered', () => registrations.find(({ scopeURL }) => scopeURL.startsWith(daemon.url)))
+  const push = (told) => tools.send('ServiceWorker.deliverPushMessage', { origin: `${daemon.url}/`, registrationId, data: JSON.stringify(told) })
+  const titles = () => worker.evaluate(async () => (await self.registration.getNotifications()).map(({ title, tag }) => `${tag} ${title}`))
+  await page.goto('about:blank')
+  const told = { type: 'show', tag: 'in_1', title: 'far needs you', body: 'Run it?', path: '/#/asks', needs_you: true }
+  await push(told)
+  await push(told)
+  await eventually('it is shown once', async () => (await titles()).join() === 'in_1 far needs you')
+  await push({ type: 'withdraw', tag: 'in_1' })
+  await eventually('it is taken back', async () => (await titles()).length === 0)
+  await page.goto(`${daemon.url}/#/asks`)
+  await page.getByRole('button', { name: 'Notifications' }).click()
   await settings.getByRole('button', { name: 'Do not notify me here' }).click()
   await settings.getByRole('button', { name: 'Notify me here' }).waitFor()
 })

@@ -216,9 +216,9 @@ impl Courier {
         documents::keep_told(&self.attention.0.log, &device, &item, told).await?;
         let of_device = self.told.entry(device.clone()).or_default();
         match told {
-            Some(told) => drop(of_device.insert(item.clone(), told)),
-            None => drop(of_device.remove(&item)),
-        }
+            Some(told) => of_device.insert(item.clone(), told),
+            None => of_device.remove(&item),
+        };
         self.failed.remove(&(device, item));
         Ok(())
     }

@@ -22,7 +22,7 @@ const RECENT_MS: i64 = 30 * 24 * 3600 * 1000;
 const MAX_RECENT: usize = 5_000;
 const PAGE: usize = 500;
 
-pub(super) type MarkChange = Box<dyn Fn(Mark) -> Mark + Send>;
+pub(super) type MarkChange = Box<dyn Fn(Mark) -> Mark + Send + Sync>;
 type Answer<T> = oneshot::Sender<Result<T, Error>>;
 
 /// What is asked of the keeper.
@@ -62,7 +62,6 @@ impl Keeper {
         self.attention.changed();
         loop {
             tokio::select! {
-                biased;
                 commit = commits.next() => {
                     let Some((commit, records)) = commit? else { return Ok(()) };
                     self.take(&commit, &records);

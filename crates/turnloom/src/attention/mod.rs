@@ -235,7 +235,7 @@ impl Attention {
         if until <= now || until > now.plus_millis(MAX_SNOOZE_MS) {
             return Err(Error::Invalid("something is snoozed until a time within a year from now".to_owned()));
         }
-        self.set_mark(item, |_| Mark { read_at: None, snoozed_until: Some(until) }).await
+        self.set_mark(item, move |_| Mark { read_at: None, snoozed_until: Some(until) }).await
     }
 
     pub async fn unsnooze(&self, item: &str) -> Result<(), Error> {
@@ -247,7 +247,7 @@ impl Attention {
         self.ask(|answer| Order::ReadNews { session, seq, answer }).await
     }
 
-    async fn set_mark(&self, item: &str, change: impl Fn(Mark) -> Mark + Send + 'static) -> Result<(), Error> {
+    async fn set_mark(&self, item: &str, change: impl Fn(Mark) -> Mark + Send + Sync + 'static) -> Result<(), Error> {
         self.ask(|answer| Order::Mark { item: item.to_owned(), change: Box::new(change), answer }).await
     }
 

@@ -60,7 +60,7 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 struct Notify {
-    /// The address of an ntfy topic, such as <https://ntfy.sh/my-topic>; the devices are listed, if it is left out
+    /// The address of an ntfy topic; the devices are listed, if it is left out
     url: Option<String>,
     /// Post one JSON object instead of what ntfy understands
     #[arg(long)]

@@ -1,8 +1,8 @@
 // This browser as a device that the daemon tells of the inbox: the service worker, and the subscription to a push service. Loaded when somebody wants it.
 
-import { api } from './api'
-import { prefs } from './prefs.svelte'
-import { trustedScript } from './trusted'
+import { api } from '../api'
+import { prefs } from '../prefs.svelte'
+import { trustedScript } from '../trusted'
 
 /** How this browser is told: by a push service, by an open page, or not at all. */
 export type Reach = 'push' | 'page' | 'denied' | 'unsupported'
@@ -32,9 +32,16 @@ export async function disable(): Promise<void> {
   prefs.setDevice(undefined)
 }
 
+/** Hears what somebody wants to see who has pressed a notification. */
+function listen(): void {
+  navigator.serviceWorker.onmessage = ({ data }: MessageEvent<{ open?: string }>) => {
+    if (data.open?.startsWith('/#')) location.hash = data.open.slice(1)
+  }
+}
+
 /** A push service may have given this browser another address since. */
 export async function renew(): Promise<void> {
-  if (Notification.permission !== 'granted') return
+  if (!('Notification' in window) || Notification.permission !== 'granted') return
   const isPushed = await subscribe()
   prefs.setPush(isPushed)
 }
@@ -43,6 +50,7 @@ async function subscribe(): Promise<boolean> {
   if (!('serviceWorker' in navigator) || !('PushManager' in window)) return false
   try {
     await navigator.serviceWorker.register(trustedScript('turnloom-notices', '/sw.js'), { scope: '/' })
+    listen()
     const registration = await navigator.serviceWorker.ready
     const { push_key } = await api.getNotifications()
     const known = await registration.pushManager.getSubscription()
