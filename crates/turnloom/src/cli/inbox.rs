@@ -98,11 +98,11 @@ struct Listed {
 
 #[derive(Deserialize)]
 struct Notifications {
-    devices: Vec<Device>,
+    devices: Vec<ToldDevice>,
 }
 
 #[derive(Deserialize)]
-struct Device {
+struct ToldDevice {
     device_id: String,
     name: String,
     kind: String,
@@ -122,8 +122,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<ExitCode> {
         let path = if args.all { "/api/inbox?all=true" } else { "/api/inbox" };
         if args.json {
             let Inbox { items, snoozed } = client.get::<Inbox<Value>>(path).await?;
-            let lines: String = items.iter().chain(&snoozed).map(|item| format!("{item}\n")).collect();
-            context.terminal.data(&lines)?;
+            let lines: Vec<String> = items.iter().chain(&snoozed).map(|item| format!("{item}\n")).collect();
+            context.terminal.data(&lines.concat())?;
             return Ok(ExitCode::SUCCESS);
         }
         let Inbox { items, snoozed } = client.get::<Inbox<Listed>>(path).await?;
@@ -188,12 +188,12 @@ async fn notify_devices(client: &Client, notify: Notify, context: &mut Context) 
             members.extend(notify.done.map(|done| ("done".to_owned(), json!(done))));
             members.extend(notify.token_env.map(|env| ("token".to_owned(), json!({ "env": env }))));
         }
-        let device: Device = client.post("/api/notifications/devices", &body).await?;
+        let device: ToldDevice = client.post("/api/notifications/devices", &body).await?;
         context.terminal.data(&format!("{}\n", device.device_id))?;
         context.terminal.talk("It is told when something needs you.\n");
     } else {
         let Notifications { devices } = client.get("/api/notifications").await?;
-        for Device { device_id, name, kind, host } in &devices {
+        for ToldDevice { device_id, name, kind, host } in &devices {
             context.terminal.data(&format!("{device_id}  {kind}  {}  {}\n", one_line(name), one_line(host)))?;
         }
         if devices.is_empty() {
