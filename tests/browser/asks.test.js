@@ -127,6 +127,7 @@ workbench('the inbox holds the asks of all sessions, oldest first, and they are 
 
 workbench('somebody who looks elsewhere hears of an ask: in the title, in the icon, by a notification, and once', async (daemon, openPage) => {
   await daemon.session('far')
+  await daemon.call('PATCH', '/api/notifications', { delay_seconds: 0 })
   const page = await openPage({ permissions: ['notifications'] })
   await page.addInitScript(() => {
     window.notified = []
@@ -152,7 +153,7 @@ workbench('somebody who looks elsewhere hears of an ask: in the title, in the ic
   await daemon.say('far', 'permission')
   await eventually('the title counts', async () => (await page.title()) === '(1) far · Turnloom')
   await eventually('the notification came', async () => (await page.evaluate(() => window.notified.length)) > 0)
-  assert.deepEqual(await page.evaluate(() => window.notified), [['far', 'Run rm -rf build']])
+  assert.deepEqual(await page.evaluate(() => window.notified), [['far needs you', 'Run rm -rf build']])
   const icon = () => page.locator('link[rel=icon]').getAttribute('href')
   await eventually('the icon counts', async () => /^data:image\/svg/.test(await icon()))
   await page.getByRole('button', { name: /Allow once/ }).click()

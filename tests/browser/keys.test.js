@@ -321,7 +321,7 @@ workbench('the inbox is walked through by key also where nothing is open to answ
   await isActive(articles.nth(1))
   await page.keyboard.press('ArrowUp')
   await isActive(articles.first())
-  await articles.first().getByRole('button', { name: /Allow once/ }).press('Enter')
+  await articles.getByRole('button', { name: /Allow once/ }).press('Enter')
   await eventually('one is left', async () => (await articles.count()) === 1)
   await isActive(articles.first())
 })

@@ -33,6 +33,7 @@ mod events;
 #[cfg(feature = "socketio")]
 mod gateway;
 mod imported;
+mod inbox;
 mod lifecycle;
 mod policy;
 mod queue;

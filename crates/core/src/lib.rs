@@ -3,6 +3,7 @@
 //! This crate decides; it does nothing. There is no clock, no socket, no file, no process and no thread in it: a function that needs the
 //! time takes the time. Whatever touches the world is in the `turnloom` crate.
 
+pub mod attention;
 pub mod awaited;
 pub mod blob;
 pub mod budget;

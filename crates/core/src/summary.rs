@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::budget::Tally;
-use crate::event::{Interrupt, Part, PermissionRequest, Question, QuestionRequest};
+use crate::event::{Hold, Interrupt, Origin, Outcome, Part, PermissionRequest, Question, QuestionRequest};
 use crate::id::{AskId, Seq, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
 
@@ -77,6 +77,10 @@ pub struct Summary {
     pub queued: usize,
     /// How many of these wait for somebody to let them go on.
     pub held: usize,
+    /// Since when, and why.
+    pub held_since: Option<HeldSince>,
+    /// How its last turn ended; nothing while the next one runs.
+    pub last_end: Option<TurnEnd>,
     /// What nobody could answer any more, because the daemon or the agent ended; until the next turn.
     pub lost_ask: Option<LostAsk>,
     /// What went wrong since the last turn began.
@@ -91,6 +95,28 @@ pub struct Summary {
     pub spent: Option<Box<Tally>>,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
+}
+
+/// Since when messages are held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldSince {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub why: Hold,
+}
+
+/// How a turn ended.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnEnd {
+    pub turn_id: Option<TurnId>,
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub outcome: Outcome,
+    pub origin: Origin,
+    pub reason: Option<String>,
+    /// The first line of its answer.
+    pub line: Option<String>,
 }
 
 /// What went wrong with a session, as its log says it.

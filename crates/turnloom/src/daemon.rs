@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::attention::{Attention, Tells};
 use crate::automation::Changes;
 use crate::budgets::Budgets;
 use crate::channels::Channels;
@@ -183,7 +184,8 @@ impl Daemon {
         let notes = (Arc::clone(&metrics), automation.clone());
         let channels =
             Channels::open((sessions.clone(), reader.clone()), outside.clone(), notes.clone(), ends.clone()).await?;
-        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, notes, ends).await?;
+        let webhooks = Webhooks::open((log.clone(), reader.clone()), outside.clone(), notes, ends).await?;
+        let tells = if recovery == Recovery::Now { Tells::Devices } else { Tells::Nobody };
         let recovered = match recovery {
             Recovery::Now => {
                 let recovered = sessions.recover().await?;
@@ -193,13 +195,15 @@ impl Daemon {
             }
             Recovery::Later => 0,
         };
+        let attention = Attention::start(&log, outside, tells, (&tracker, closing.clone()));
         let schedules = Schedules::start(sessions.clone(), automation.clone(), &tracker, closing.clone()).await?;
         let idle = Duration::from_hours(config.sign_in_hours.into());
         let sign_ins = SignIns::open(data.join(SIGN_INS), idle, token.as_deref().unwrap_or_default());
         let access =
             Access::new(token.as_deref(), (sign_ins, tokens), &hosts(&config, address), config.origins.clone());
         let (schedules_, data_) = (schedules.clone(), data.clone());
-        let services = Services { tasks, reader, schedules: schedules_, channels, webhooks, automation, data: data_ };
+        let services =
+            Services { tasks, reader, schedules: schedules_, channels, webhooks, automation, attention, data: data_ };
         let app = App::new(sessions.clone(), access, metrics, services, spawner, &config, closing.clone());
         let server = Server::start(listener, app.clone(), &config);
         Ok(Self { address, token, sessions, schedules, recovered, app, log, data, closing, tracker, server })
@@ -245,6 +249,7 @@ impl Daemon {
 }
 
 /// When a daemon settles what an earlier one left open.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     Now,
     /// The next one does it.

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod automation;
+pub mod attention;
 pub mod budgets;
 pub mod channels;
 pub mod cli;

@@ -113,16 +113,31 @@ impl Sender {
         headers: &[(&'static str, String)],
         body: impl Into<Bytes>,
     ) -> Result<Answer, Error> {
+        self.send(Method::POST, url, headers, body.into()).await
+    }
+
+    /// Asks that something is deleted, and reads what is answered.
+    pub async fn delete(&self, url: &str, headers: &[(&'static str, String)]) -> Result<Answer, Error> {
+        self.send(Method::DELETE, url, headers, Bytes::new()).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+    ) -> Result<Answer, Error> {
         let target = self.check(url)?;
         let scheme = if target.secure { "https" } else { "http" };
         let mut request = Request::builder()
-            .method(Method::POST)
+            .method(method)
             .uri(format!("{scheme}://{}{}", target.authority(), target.path))
             .header(header::USER_AGENT, concat!("turnloom/", env!("CARGO_PKG_VERSION")));
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let request = request.body(Full::new(body.into())).map_err(|error| Error::Unreachable(error.to_string()))?;
+        let request = request.body(Full::new(body)).map_err(|error| Error::Unreachable(error.to_string()))?;
         let client = self.0.client.get_or_init(|| client(self.0.reach)).as_ref();
         let client = client.map_err(|error| Error::Certificates(error.clone()))?;
         let exchange = async {

@@ -2,7 +2,7 @@
 
 import { streamEvents, streamTurn, type StreamEventsOptions, type StreamTurnOptions } from './events.js'
 import type { StreamOptions } from './follow.js'
-import { streamAsks, streamAutomation, streamSessions, type StreamSessionsOptions } from './lists.js'
+import { streamAsks, streamAutomation, streamInbox, streamSessions, type StreamSessionsOptions } from './lists.js'
 import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
 import { Streams, pathOf as of } from './streams.js'
 import { SessionTools } from './tools.js'
@@ -235,6 +235,74 @@ export class Turnloom {
   /** What waits for a person, each time it has changed. */
   streamAsks(options: StreamOptions = {}): AsyncGenerator<Types.Ask[], void, undefined> {
     return streamAsks(this.#streams, options)
+  }
+
+  /** What waits for a person over all sessions, what failed, and what finished unread; with `all` also what was read. */
+  getInbox({ all, ...options }: CallOptions & { all?: boolean } = {}): Promise<Types.Inbox> {
+    return this.#get('/api/inbox', { all }, options)
+  }
+
+  /** The inbox, each time it has changed. */
+  streamInbox(options: StreamOptions & { all?: boolean | undefined } = {}): AsyncGenerator<Types.Inbox, void, undefined> {
+    return streamInbox(this.#streams, options)
+  }
+
+  /** Marks something as read: devices are not told of it any more, and what only was news leaves the inbox. */
+  readInboxItem(itemId: string, options?: CallOptions): Promise<void> {
+    return this.#send('POST', inboxPath(itemId, 'read'), undefined, options)
+  }
+
+  unreadInboxItem(itemId: string, options?: CallOptions): Promise<void> {
+    return this.#send('POST', inboxPath(itemId, 'unread'), undefined, options)
+  }
+
+  /** Takes something out of the way: for some minutes, or until a time. */
+  snoozeInboxItem(
+    itemId: string,
+    time: { minutes: number } | { until: string },
+    options?: CallOptions,
+  ): Promise<{ snoozed_until: string }> {
+    return this.#send('POST', inboxPath(itemId, 'snooze'), time, options)
+  }
+
+  unsnoozeInboxItem(itemId: string, options?: CallOptions): Promise<void> {
+    return this.#send('POST', inboxPath(itemId, 'unsnooze'), undefined, options)
+  }
+
+  /** Marks what a session had to tell as read, up to a place in its log; or every turn that ended. */
+  readInbox(
+    which: { session_id?: string; seq?: number } = {},
+    options?: CallOptions,
+  ): Promise<{ marked: number }> {
+    return this.#send('POST', '/api/inbox/read', which, options)
+  }
+
+  /** Which devices are told of the inbox, and when; and the key that browsers subscribe with. */
+  getNotifications(options?: CallOptions): Promise<Types.Notifications> {
+    return this.#get('/api/notifications', {}, options)
+  }
+
+  updateNotifications(
+    changes: Types.NotificationSettingsPatch,
+    options?: CallOptions,
+  ): Promise<Types.Notifications> {
+    return this.#send('PATCH', '/api/notifications', changes, options)
+  }
+
+  /** Adds a browser, by its `PushSubscription`, or a service such as ntfy. The same address again is the same device. */
+  addNotificationDevice(
+    device: Types.NewNotificationDevice,
+    options?: CallOptions,
+  ): Promise<Types.NotificationDevice> {
+    return this.#send('POST', '/api/notifications/devices', device, options)
+  }
+
+  removeNotificationDevice(deviceId: string, options?: CallOptions): Promise<void> {
+    return this.#send('DELETE', devicePath(deviceId), undefined, options)
+  }
+
+  testNotificationDevice(deviceId: string, options?: CallOptions): Promise<Types.NotificationTried> {
+    return this.#send('POST', `${devicePath(deviceId)}/test`, undefined, options)
   }
 
   replyPermission(id: string, askId: string, answer: Permission, options?: CallOptions): Promise<Types.Resolved> {
@@ -561,4 +629,6 @@ const asSend = (message: Message): Types.SendMessage => (typeof message === 'str
 const blob = (id: string) => `/api/blobs/${encodeURIComponent(id)}`
 
 const channelPath = (name: string) => `/api/channels/${encodeURIComponent(name)}`
+const inboxPath = (itemId: string, what: string) => `/api/inbox/${encodeURIComponent(itemId)}/${what}`
+const devicePath = (deviceId: string) => `/api/notifications/devices/${encodeURIComponent(deviceId)}`
 const webhookPath = (id: string) => `/api/webhooks/${encodeURIComponent(id)}`

@@ -1,8 +1,8 @@
-// Lists that are kept up to date: the sessions, what waits for a person, and whether schedules, channels and webhooks have changed.
+// Lists that are kept up to date: the sessions, what waits for a person, the inbox, and whether schedules, channels and webhooks have changed.
 
 import { follow, type StreamOptions } from './follow.js'
 import type { Streams } from './streams.js'
-import type { Ask, AutomationVersions, Session, SessionList } from './types.js'
+import type { Ask, AutomationVersions, Inbox, Session, SessionList } from './types.js'
 
 export interface StreamSessionsOptions extends StreamOptions {
   /** Only archived sessions, instead of only the others. */
@@ -61,5 +61,16 @@ export async function* streamAutomation(
   for await (const frames of follow(open, options)) {
     const newest = frames.findLast(({ name }) => name === 'automation')
     if (newest) yield newest.data as AutomationVersions
+  }
+}
+
+export async function* streamInbox(
+  streams: Streams,
+  { all, ...options }: StreamOptions & { all?: boolean | undefined },
+): AsyncGenerator<Inbox, void, undefined> {
+  const open = (signal: AbortSignal) => streams.open({ stream: 'inbox', fields: { all } }, signal)
+  for await (const frames of follow(open, options)) {
+    const newest = frames.findLast(({ name }) => name === 'inbox')
+    if (newest) yield newest.data as Inbox
   }
 }

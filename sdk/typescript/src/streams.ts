@@ -12,7 +12,7 @@ import { feedOf } from './sse.js'
 /** A stream, and what is asked of it: the same on both ways. */
 export type StreamRequest =
   | { stream: 'events' | 'view' | 'turn'; session: string; fields: object }
-  | { stream: 'sessions' | 'asks' | 'tasks' | 'automation'; session?: undefined; fields: object }
+  | { stream: 'sessions' | 'asks' | 'inbox' | 'tasks' | 'automation'; session?: undefined; fields: object }
 
 /** The address of something that belongs to a session. */
 export function pathOf(id: string, ...rest: string[]): string {
@@ -59,12 +59,14 @@ export class Streams {
       view: () => `${pathOf(session ?? '')}/view/stream`,
       sessions: () => '/api/sessions',
       asks: () => '/api/asks',
+      inbox: () => '/api/inbox',
       tasks: () => '/api/tasks/events',
       automation: () => '/api/automation',
     }
     const query = fields as Record<string, unknown>
     const { pollLists } = this.#requester.options
-    if (pollLists !== undefined && (stream === 'sessions' || stream === 'asks' || stream === 'automation'))
+    const isList = stream === 'sessions' || stream === 'asks' || stream === 'inbox' || stream === 'automation'
+    if (pollLists !== undefined && isList)
       return this.#poll(paths[stream](), stream === 'sessions' ? 'snapshot' : stream, { query, signal }, pollLists)
     return feedOf(await this.#requester.open(paths[stream](), { query, accept, signal }), signal)
   }

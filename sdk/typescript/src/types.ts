@@ -34,6 +34,10 @@ export type CreateSession = WithTools<Given<Schemas['Create']>, 'params'>
 export type FileChange = Schemas['ChangedFile']
 export type ForkSession = Given<Schemas['Fork']>
 export type Health = Schemas['Health']
+/** What is for a person, over all sessions. */
+export type Inbox = Schemas['Inbox']
+export type InboxItem = Schemas['InboxItem']
+export type InboxKind = Schemas['InboxKind']
 export type ListSessions = Given<Schemas['ListQuery']>
 export type LostAsk = Schemas['LostAsk']
 export type MadeWebhook = Schemas['MadeWebhook']
@@ -44,7 +48,14 @@ export type ModeChoice = Schemas['ModeChoice']
 export type NewChannel = Given<Schemas['NewChannel']>
 export type NewWebhook = Given<Schemas['NewWebhook']>
 export type NewSchedule = Given<Schemas['NewSchedule']>
+export type NewNotificationDevice = Given<Schemas['NewNotificationDevice']>
 export type Noted = Schemas['Noted']
+export type NotificationDevice = Schemas['NotificationDevice']
+/** Which devices are told of the inbox, and when. */
+export type Notifications = Schemas['Notifications']
+export type NotificationSettings = Schemas['NotificationSettings']
+export type NotificationSettingsPatch = Partial<{ [K in keyof NotificationSettings]: NotificationSettings[K] | null }>
+export type NotificationTried = Schemas['NotificationTried']
 /** The user's own rules, as a file. */
 export type OwnRules = Schemas['OwnRules']
 /** How long one step took between a person and the agent, as a page measured it. */

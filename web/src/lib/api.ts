@@ -1,22 +1,11 @@
 // The daemon, as this page calls it: one client of the SDK, which has every call, every stream and every error. Not here: state.
 
 import { Turnloom } from 'turnloom'
+import { trustedScript } from './trusted'
 import { ui } from './ui.svelte'
 import workerUrl from './worker?sharedworker&url'
 
-interface ScriptUrls {
-  createScriptURL: (url: string) => string
-}
-interface Factory {
-  createPolicy: (name: string, rules: ScriptUrls) => ScriptUrls
-}
-
-/** The page is served under a policy that takes no address of a script on trust, except this one. */
-function startWorker(): SharedWorker {
-  const types = (globalThis as { trustedTypes?: Factory }).trustedTypes
-  const trusted = types?.createPolicy('turnloom-worker', { createScriptURL: (url) => url })
-  return new SharedWorker(trusted?.createScriptURL(workerUrl) ?? workerUrl, { name: 'turnloom' })
-}
+const startWorker = () => new SharedWorker(trustedScript('turnloom-worker', workerUrl), { name: 'turnloom' })
 
 /** Where WebSockets do not get through, only the session that is open is followed, and the lists are asked for. */
 const LISTS_MS = 3_000

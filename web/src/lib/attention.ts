@@ -1,4 +1,4 @@
-// Tells a person who looks elsewhere that a session needs them: the title, the icon, and a notification where it was wished for.
+// Tells a person who looks elsewhere that a session needs them: the title and the icon. Notifications are in `devices/`.
 
 const BASE = '/favicon.svg'
 
@@ -17,20 +17,4 @@ export function showTitle(title: string | undefined, count: number): void {
   const link = icon()
   const href = count > 0 ? badge(count) : BASE
   if (link && link.getAttribute('href') !== href) link.setAttribute('href', href)
-}
-
-const told = new Set<string>()
-
-/** Once for each ask, and only to somebody who does not see the page. */
-export function notify(id: string, title: string, body: string, open: () => void): void {
-  if (told.has(id)) return
-  told.add(id)
-  if (document.visibilityState === 'visible' || !('Notification' in window) || Notification.permission !== 'granted')
-    return
-  const notification = new Notification(title, { body, tag: id })
-  notification.onclick = () => {
-    window.focus()
-    open()
-    notification.close()
-  }
 }

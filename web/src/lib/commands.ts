@@ -73,12 +73,16 @@ export function commands(): Command[] {
     {
       id: 'notify',
       name: prefs.notify ? 'Do not notify me' : 'Notify me when a session needs me',
-      run: () => prefs.setNotify(!prefs.notify),
+      run: async () => (await import('./devices/browser'))[prefs.notify ? 'disable' : 'enable'](),
     },
     {
       id: 'sign-out',
       name: 'Sign out of this browser',
-      run: () => api.endSignIn('current').then(() => (ui.signedOut = true)),
+      run: async () => {
+        if (prefs.device) await (await import('./devices/browser')).disable()
+        await api.endSignIn('current')
+        ui.signedOut = true
+      },
     },
     { id: 'help', name: 'Keyboard shortcuts', run: () => (ui.help = true) },
   )

@@ -42,6 +42,16 @@ export const SHORTCUTS: [string, [keys: string, what: string][]][] = [
       ['1 to 9', 'Choose an option'],
     ],
   ],
+  [
+    'Needs you, on an item',
+    [
+      ['↑ / ↓', 'Previous or next item'],
+      ['Enter', 'Open its session'],
+      ['E', 'Mark as read'],
+      ['S', 'Snooze for an hour, or bring back'],
+      ['Z', 'Undo'],
+    ],
+  ],
 ]
 
 /** Whether a key press belongs to a field that a person types into. */

@@ -12,7 +12,10 @@ class Prefs {
   theme = $state<Theme>(storedTheme === 'light' || storedTheme === 'dark' ? storedTheme : 'system')
   narrow = $state(load('narrow', false))
   panel = $state<PanelTab | undefined>(load<PanelTab | undefined>('panel', undefined))
+  /** This browser tells of what needs somebody; with `push` the daemon reaches it by itself, and knows it by this name. */
   notify = $state(load('notify', false))
+  push = $state(load('push', false))
+  device = $state(load<string | undefined>('device', undefined))
 
   setTheme(theme: Theme): void {
     this.theme = theme
@@ -46,10 +49,19 @@ class Prefs {
     store('panel', tab)
   }
 
-  async setNotify(notify: boolean): Promise<void> {
-    if (notify && 'Notification' in window) notify = (await Notification.requestPermission()) === 'granted'
+  setNotify(notify: boolean): void {
     this.notify = notify
     store('notify', notify)
+  }
+
+  setPush(push: boolean): void {
+    this.push = push
+    store('push', push)
+  }
+
+  setDevice(device: string | undefined): void {
+    this.device = device
+    store('device', device)
   }
 }
 

@@ -5,6 +5,7 @@ import { newId, TurnloomError, type Agent, type Ask, type Connection, type Sessi
 import { needsYou } from './activity'
 import { api } from './api'
 import { RECONNECT } from './connection'
+import { inbox } from './inbox.svelte'
 import { Listing, once } from './listing.svelte'
 import { problemOf, type Problem } from './problem'
 import { router } from './route.svelte'
@@ -33,7 +34,6 @@ class Sessions {
   /** What the daemon found for the search, and what for. */
   #found = $state.raw<{ words: string; sessions: Session[] }>({ words: '', sessions: [] })
   agents = $state.raw<Agent[]>([])
-  asks = $state.raw<Ask[]>([])
   search = $state('')
   archived = $state(false)
   problem = $state.raw<Problem>()
@@ -54,14 +54,14 @@ class Sessions {
     return this.#shown.cursor !== undefined && !this.search.trim()
   }
 
-  /** Sessions that wait for a person without an ask that is open, whichever list is shown. */
-  get waiting(): Session[] {
-    return this.#active.all.filter((session) => needsYou(session) && !session.asks)
+  /** What is asked in all sessions. */
+  get asks(): Ask[] {
+    return inbox.asks
   }
 
   /** How much needs a person. */
   get needs(): number {
-    return this.asks.length + this.waiting.length
+    return inbox.needs
   }
 
   byId(id: string | undefined): Session | undefined {
@@ -102,7 +102,7 @@ class Sessions {
 
   start(): void {
     void this.loadAgents()
-    void this.#followAsks()
+    void this.#followInbox()
     this.#followList(this.#active)
   }
 
@@ -134,9 +134,9 @@ class Sessions {
     })
   }
 
-  async #followAsks(): Promise<void> {
+  async #followInbox(): Promise<void> {
     await this.#follow(new AbortController().signal, async (options) => {
-      for await (const asks of api.streamAsks(options)) this.asks = asks
+      for await (const listed of api.streamInbox(options)) inbox.take(listed)
     })
   }
 

@@ -18,7 +18,7 @@ use crate::runtime::{Order, Report, Verdict};
 use crate::time::Timestamp;
 
 /// What the ask is about, where others have the name of a tool.
-pub(super) const TOOL: &str = "Go over the budget";
+pub(crate) const TOOL: &str = "Go over the budget";
 
 /// Calls that are held at once. Of more, each is denied.
 const MAX_HELD_CALLS: usize = 256;

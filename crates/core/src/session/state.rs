@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::host_calls::Waited;
 use super::import;
+use super::news::News;
 use super::open::OpenWork;
 use super::orders::Outbox;
 use super::screen::Untold;
@@ -75,6 +76,8 @@ pub struct State {
     pub(super) emitted: VecDeque<(String, Seq)>,
     /// What was spent, and what became of the limits.
     pub(super) ledger: Ledger,
+    /// What somebody who was away wants to hear of.
+    news: News,
 }
 
 /// A place in a conversation of the agent.
@@ -154,6 +157,7 @@ impl State {
         self.open.apply(envelope);
         self.components.step(envelope);
         self.ledger.apply(envelope);
+        self.news.apply(envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
                 self.ended = false;
@@ -406,6 +410,8 @@ impl State {
             asks: self.open.asks.values().map(|ask| ask.pending.clone()).collect(),
             queued: self.queue.len(),
             held: self.queue.iter().filter(|queued| queued.held.is_some()).count(),
+            held_since: self.news.held.clone(),
+            last_end: self.news.last_end.clone(),
             lost_ask: self.lost_ask.clone(),
             problem: self.problem.clone(),
             shares_state: !self.shared.is_null(),

@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Talk to an agent", &["run", "chat"]),
     ("Sessions", &["sessions", "events", "send", "stop", "continue", "emit", "export", "import", "adopt"]),
     ("What runs by itself", &["schedule"]),
-    ("What waits for you", &["asks", "answer"]),
+    ("What waits for you", &["inbox", "asks", "answer"]),
     ("What agents may do", &["rules", "policy", "budget"]),
     ("Other services", &["channel", "webhook"]),
     ("Recordings and scripts", &["record", "replay", "scripted"]),

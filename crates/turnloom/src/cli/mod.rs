@@ -22,6 +22,7 @@ mod failure;
 mod follow;
 mod help;
 mod import;
+mod inbox;
 mod keyboard;
 mod open;
 mod policy;
@@ -104,6 +105,7 @@ enum Command {
     Send(send::Args),
     Stop(stop::Args),
     Continue(continue_queue::Args),
+    Inbox(inbox::Args),
     Asks(asks::Args),
     Answer(answer::Args),
     Rules(rules::Args),
@@ -192,6 +194,7 @@ fn start(command: Command, data_given: bool, context: &mut Context) -> Result<Ex
             Command::Send(args) => send::run(args, context).await,
             Command::Stop(args) => stop::run(args, context).await,
             Command::Continue(args) => continue_queue::run(args, context).await,
+            Command::Inbox(args) => Box::pin(inbox::run(args, context)).await,
             Command::Asks(args) => asks::run(args, context).await,
             Command::Answer(args) => answer::run(args, context).await,
             Command::Export(args) => Box::pin(export::run(args, context)).await,

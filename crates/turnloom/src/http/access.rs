@@ -405,6 +405,9 @@ fn admit_request(app: &App, request: &Request) -> Result<Entry, Box<Response>> {
 /// The page itself holds no secret; what it shows does.
 fn is_open(path: &str) -> bool {
     matches!(path, "/health" | "/universal/v1/health" | "/login" | "/" | "/favicon.svg" | "/theme.js")
+        // What makes the page an app.
+        || matches!(path, "/sw.js" | "/app.webmanifest")
+        || path.starts_with("/icons/")
         // What describes the API is the same for everybody.
         || matches!(path, "/api/openapi.json" | "/api/asyncapi.json" | "/api/events.schema.json")
         || path.starts_with("/static/")

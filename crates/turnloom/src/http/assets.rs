@@ -9,7 +9,7 @@ use super::problem::Problem;
 
 /// Scripts are our own files only, and text becomes a page only through the framework; nothing is asked of anybody else.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; \
-     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html turnloom-worker";
+     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html turnloom-worker turnloom-notices";
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -37,6 +37,18 @@ pub(super) async fn icon() -> Response {
     plain("favicon.svg")
 }
 
+pub(super) async fn service_worker() -> Response {
+    plain("sw.js")
+}
+
+pub(super) async fn manifest() -> Response {
+    plain("app.webmanifest")
+}
+
+pub(super) async fn app_icon(Path(name): Path<String>) -> Response {
+    plain(&format!("icons/{name}"))
+}
+
 /// Runs before the first paint, so that a chosen theme never flashes.
 pub(super) async fn theme() -> Response {
     plain("theme.js")
@@ -53,7 +65,9 @@ fn respond(path: &str, file: EmbeddedFile, cache: &'static str) -> Response {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
-        Some("json" | "webmanifest") => "application/json",
+        Some("png") => "image/png",
+        Some("webmanifest") => "application/manifest+json",
+        Some("json") => "application/json",
         _ => "application/octet-stream",
     };
     let headers = [

@@ -14,6 +14,7 @@ use super::problem::Document as Problem;
 use super::sessions::{SessionList, SessionView};
 use super::shapes::Event;
 use super::websocket::shapes as socket;
+use crate::attention::Listed;
 
 /// A message of a channel: its name, what it is, and the schema of its content.
 pub(super) type ChannelMessage = (&'static str, &'static str, Value);
@@ -99,6 +100,12 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "/api/automation",
             "Whether schedules, channels or webhooks have changed: whoever shows them reads them again.",
             vec![("automation", "A number for each, which is another one after a change", schema::<Versions>(generator)), heartbeat()],
+        ),
+        (
+            "inbox",
+            "/api/inbox",
+            "Everything that is for a person, over all sessions, sent each time it changes.",
+            vec![("inbox", "The whole inbox", schema::<Listed>(generator)), heartbeat()],
         ),
         (
             "tasks",

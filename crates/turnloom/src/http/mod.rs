@@ -22,9 +22,11 @@ mod events;
 mod export;
 mod extract;
 mod import;
+mod inbox;
 mod lists;
 mod login;
 mod messages;
+mod notifications;
 mod operations;
 mod pieces;
 mod policy;
@@ -70,6 +72,7 @@ pub use self::problem::Problem;
 use self::routes::routes;
 pub use self::serve::Server;
 pub use self::sign_ins::SignIns;
+use crate::attention::Attention;
 use crate::automation::Changes;
 use crate::channels::Channels;
 use crate::component_folders::ComponentFolders;
@@ -114,6 +117,7 @@ pub struct Shared {
     pub webhooks: Webhooks,
     /// Who looks at schedules, channels and webhooks hears of changes.
     pub automation: Changes,
+    pub attention: Attention,
     /// Components of people's own, with their pages.
     component_folders: ComponentFolders,
     /// Where files may be kept for a moment.
@@ -132,6 +136,7 @@ pub struct Services {
     pub channels: Channels,
     pub webhooks: Webhooks,
     pub automation: Changes,
+    pub attention: Attention,
     /// Where files may be kept for a moment.
     pub data: PathBuf,
 }
@@ -154,7 +159,7 @@ impl App {
         config: &Config,
         closing: CancellationToken,
     ) -> Self {
-        let Services { tasks, reader, schedules, channels, webhooks, automation, data } = services;
+        let Services { tasks, reader, schedules, channels, webhooks, automation, attention, data } = services;
         let workers = TaskTracker::new();
         workers.spawn(reader::save_views(reader.views().clone(), closing.clone()));
         let component_folders = ComponentFolders::open(&data, &config.components.dirs, &config.views.allow_domains);
@@ -178,6 +183,7 @@ impl App {
             channels,
             webhooks,
             automation,
+            attention,
             component_folders,
             data,
             zombie_after: Duration::from_secs(config.zombie_seconds.into()),

@@ -7,9 +7,9 @@ use turnloom_core::view::View;
 use super::dialect::universal::problem::Document as UniversalProblem;
 use super::table::{Route, Table, delete, get, patch, post, put};
 use super::{
-    SSE, agents, asks, assets, automation, background, blobs, channels, component_pages, components, conversations, dialect, docs,
-    emit, events, export, import, login, messages, operations, policy, queue, schedules, sessions, shapes, sign_ins,
-    state, tokens, turns, usage, views, webhooks, websocket, wire,
+    SSE, agents, asks, assets, automation, background, blobs, channels, component_pages, components, conversations,
+    dialect, docs, emit, events, export, import, inbox, login, messages, notifications, operations, policy, queue,
+    schedules, sessions, shapes, sign_ins, state, tokens, turns, usage, views, webhooks, websocket, wire,
 };
 use crate::scoped_tokens::Need;
 
@@ -20,6 +20,7 @@ pub(super) fn routes() -> Table {
         .group("Events", event_routes())
         .group("Asks", ask_routes())
         .group("Policy", policy_routes())
+        .group("Inbox", inbox::routes().into_iter().chain(notifications::routes()))
         .group("Schedules", schedules::routes())
         .group("Channels", channels::routes())
         .group("Webhooks", webhooks::routes())
@@ -111,6 +112,17 @@ fn operation_routes() -> Vec<Route> {
             200,
             "A picture",
             "image/svg+xml",
+        ),
+        get("/sw.js", "Get the service worker of the workbench, which shows notifications", assets::service_worker)
+            .open()
+            .answers_as(200, "A script", "text/javascript"),
+        get("/app.webmanifest", "Get what makes the workbench an app that can be installed", assets::manifest)
+            .open()
+            .answers_as(200, "A manifest", "application/manifest+json"),
+        get("/icons/{name}", "Get an icon of the app", assets::app_icon).open().answers_bytes(
+            200,
+            "A picture",
+            "image/png",
         ),
         get("/theme.js", "Get the script that sets the theme before the first paint", assets::theme).open().answers_as(
             200,

@@ -13,6 +13,7 @@ use turnloom_core::id::{AskId, SessionId, TurnId};
 use crate::http::asks::{self, Permission};
 use crate::http::dialect::tasks;
 use crate::http::events::EventsQuery;
+use crate::http::inbox::InboxQuery;
 use crate::http::messages;
 use crate::http::problem::Problem;
 use crate::http::sessions::ListQuery;
@@ -57,6 +58,7 @@ pub(super) enum Stream {
     Asks,
     /// Whether schedules, channels and webhooks have changed.
     Automation,
+    Inbox(InboxQuery),
     Tasks(tasks::EventsQuery),
 }
 
@@ -130,7 +132,7 @@ impl Op {
                     Need::Read(Some(session_id.as_str()))
                 }
                 Stream::Turn { session_id, .. } => Need::Use(Some(session_id.as_str())),
-                Stream::Sessions(_) | Stream::Asks | Stream::Tasks(_) => Need::Read(None),
+                Stream::Sessions(_) | Stream::Asks | Stream::Inbox(_) | Stream::Tasks(_) => Need::Read(None),
                 Stream::Automation => Need::Full,
             },
         }
@@ -189,8 +191,9 @@ impl Subscribe {
             "sessions" => Stream::Sessions(whole(fields)?),
             "asks" => whole(fields).map(|Nothing {}| Stream::Asks)?,
             "automation" => whole(fields).map(|Nothing {}| Stream::Automation)?,
+            "inbox" => Stream::Inbox(whole(fields)?),
             "tasks" => Stream::Tasks(whole(fields)?),
-            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks, tasks or automation")),
+            _ => return Err(not_an_op(&"`stream` is events, view, turn, sessions, asks, inbox, tasks or automation")),
         };
         Ok(Self { name, window, stream })
     }
@@ -200,7 +203,7 @@ impl Subscribe {
             Stream::Events { session_id, .. } | Stream::View { session_id, .. } | Stream::Turn { session_id, .. } => {
                 Some(session_id)
             }
-            Stream::Sessions(_) | Stream::Asks | Stream::Automation | Stream::Tasks(_) => None,
+            Stream::Sessions(_) | Stream::Asks | Stream::Automation | Stream::Inbox(_) | Stream::Tasks(_) => None,
         }
     }
 
@@ -215,6 +218,7 @@ impl Subscribe {
             (None, Stream::Sessions(_)) => "sessions".to_owned(),
             (None, Stream::Asks) => "asks".to_owned(),
             (None, Stream::Automation) => "automation".to_owned(),
+            (None, Stream::Inbox(_)) => "inbox".to_owned(),
             (None, Stream::Tasks(_)) => "tasks".to_owned(),
         }
     }

@@ -16,11 +16,13 @@ use turnloom_core::view::{OpsFrame, View};
 
 use super::op::{Answers, Name, Nothing, Stop, Taken, Unsubscribe};
 use crate::automation::Versions;
+use crate::attention::Listed;
 use crate::http::asks::{self, Permission};
 use crate::http::asyncapi::{self, ChannelMessage};
 use crate::http::dialect::tasks::{self, TaskFrame};
 use crate::http::document::Schemas;
 use crate::http::events::EventsQuery;
+use crate::http::inbox::InboxQuery;
 use crate::http::messages;
 use crate::http::problem::Document as Problem;
 use crate::http::sessions::{ListQuery, SessionList};
@@ -57,6 +59,7 @@ pub(in crate::http) fn messages_from_client(schemas: &mut Schemas) -> Vec<Channe
         stream::<(ListQuery, Nothing)>(generator, "sessions"),
         stream::<(Nothing, Nothing)>(generator, "asks"),
         stream::<(Nothing, Nothing)>(generator, "automation"),
+        stream::<(InboxQuery, Nothing)>(generator, "inbox"),
         stream::<(tasks::EventsQuery, Nothing)>(generator, "tasks"),
     ];
     let answer = [
@@ -196,6 +199,8 @@ fn frames(generator: &mut SchemaGenerator) -> Vec<Value> {
     frame(generator, Some("asks"), asks);
     let automation = schema::<Versions>(generator);
     frame(generator, Some("automation"), automation);
+    let inbox = schema::<Listed>(generator);
+    frame(generator, Some("inbox"), inbox);
     frame(generator, Some("accepted"), receipt);
     frame(generator, Some("problem"), problem);
     for (name, _, data) in asyncapi::snapshot_dialect() {

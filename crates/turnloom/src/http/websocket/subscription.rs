@@ -17,6 +17,7 @@ use crate::http::App;
 use crate::http::dialect::{snapshot, tasks};
 use crate::http::events::{EventsQuery, unknown_dialect, within};
 use crate::http::automation::LiveAutomation;
+use crate::http::inbox::LiveInbox;
 use crate::http::lists::LiveAsks;
 use crate::http::problem::Problem;
 use crate::http::sessions;
@@ -191,6 +192,7 @@ async fn open(app: App, by: String, stream: Stream, sender: &FrameSender) -> Res
             Box::pin(sender.follow(tasks, Value::Null)).await
         }
         Stream::Automation => Box::pin(sender.follow(LiveAutomation::follow(&app)?, Value::Null)).await,
+        Stream::Inbox(query) => Box::pin(sender.follow(LiveInbox::open(&app, query)?, Value::Null)).await,
         Stream::Asks => Box::pin(sender.follow(LiveAsks::follow(&app)?, Value::Null)).await,
     };
     drop(done);
