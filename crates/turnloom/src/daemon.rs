@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::budgets::Budgets;
 use crate::channels::Channels;
 use crate::config::{BadValue, Config};
+use crate::delegations;
 use crate::descriptors;
 use crate::http::{self, Access, App, Server, Services, SignIns, random_token};
 use crate::log::{self, Log};
@@ -182,6 +183,7 @@ impl Daemon {
             Channels::open((sessions.clone(), reader.clone()), outside.clone(), Arc::clone(&metrics), ends.clone())
                 .await?;
         let webhooks = Webhooks::open((log.clone(), reader.clone()), outside, Arc::clone(&metrics), ends).await?;
+        delegations::start(&sessions, &tracker, closing.clone());
         let recovered = match recovery {
             Recovery::Now => {
                 let recovered = sessions.recover().await?;

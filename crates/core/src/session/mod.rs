@@ -6,10 +6,12 @@
 mod agent;
 mod away;
 mod budgets;
+mod children;
 mod clients;
 mod commands;
 mod components;
 mod deadlines;
+mod delegating;
 mod emit;
 mod ending;
 mod expiring;
@@ -32,6 +34,7 @@ pub mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use self::delegating::asks_for_parent;
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
 pub use self::judging::ToJudge;
 pub use self::machine::{Delivery, Effect, Input, Limits, Machine, Output, ReplyTo, Setup};

@@ -67,6 +67,7 @@ impl FakeAgent {
             Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
             Effect::Reply { .. } | Effect::StoreRule { .. } | Effect::Attach | Effect::Disconnect => {}
+            Effect::Delegate(_) | Effect::TellChild { .. } | Effect::StopChildren(_) => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => (self.in_turn, self.used) = (true, 0),
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),

@@ -582,6 +582,7 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
         ids: IdSource::seeded(seed ^ (life << 40)),
         components: Arc::new(component_rules()),
         budgets: Arc::new(budgets(seed)),
+        delegation: crate::delegation::Rules::default(),
     };
     Machine::new(setup, state).hearing_by(hearing)
 }
