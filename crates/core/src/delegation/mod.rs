@@ -104,8 +104,16 @@ pub enum News {
     /// It is there, and has been told.
     Started,
     /// It has not been told, and will not be.
-    NotStarted { message_id: Option<MessageId>, reason: String },
-    Changed { state: DelegationState, activity: Option<String>, asks: Vec<DelegatedAsk>, seq: Seq },
+    NotStarted {
+        message_id: Option<MessageId>,
+        reason: String,
+    },
+    Changed {
+        state: DelegationState,
+        activity: Option<String>,
+        asks: Vec<DelegatedAsk>,
+        seq: Seq,
+    },
     /// A turn has ended that was begun for the parent.
     Ended(Box<TurnEnd>),
     Removed,

@@ -1,6 +1,6 @@
 use super::{TurnFold, fingerprint, is_looser, message_id};
-use crate::event::{Delta, Done, Envelope, Event, Failure, Origin, Outcome, TurnResult, TurnStarted};
 use crate::event::DelegationState;
+use crate::event::{Delta, Done, Envelope, Event, Failure, Origin, Outcome, TurnResult, TurnStarted};
 use crate::id::{BlockId, Seq, SessionId, TurnId};
 use crate::time::Timestamp;
 
@@ -28,7 +28,8 @@ fn the_last_words_of_a_turn_are_its_result() {
     }
     // What another turn says, and a sub-agent, is not its.
     fold.step(&fact(2, "other", says("c", "Else.")));
-    let by_helper = Envelope { subagent_id: Some(crate::id::SubagentId::trusted("h")), ..fact(2, "t", says("d", "No.")) };
+    let by_helper =
+        Envelope { subagent_id: Some(crate::id::SubagentId::trusted("h")), ..fact(2, "t", says("d", "No.")) };
     fold.step(&by_helper);
     let end = fold.step(&fact(9, "t", Done::default())).unwrap();
     assert_eq!((end.text.as_deref(), end.state, end.seq), (Some("Last."), DelegationState::Completed, Seq(9)));

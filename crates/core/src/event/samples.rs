@@ -157,8 +157,16 @@ fn product(kind: &str) -> Option<Value> {
 }
 
 /// What happens to the session, and not in a turn of it.
-const BETWEEN_TURNS: &[&str] =
-    &["session_ready", "session_updated", "mode_changed", "model_changed", "session_ended", "rollback", "forked", "delegated"];
+const BETWEEN_TURNS: &[&str] = &[
+    "session_ready",
+    "session_updated",
+    "mode_changed",
+    "model_changed",
+    "session_ended",
+    "rollback",
+    "forked",
+    "delegated",
+];
 
 /// Every event, once: the envelope as it is stored and sent.
 pub fn samples() -> Vec<Value> {

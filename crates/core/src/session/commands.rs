@@ -80,7 +80,9 @@ impl Machine {
             return Err(Refusal::Invalid("message ids like `ui-1-2` are given by the session".to_owned()));
         }
         if message.id.as_ref().is_some_and(delegating::is_reserved) {
-            return Err(Refusal::Invalid("message ids that begin with `delegation-` are given by the session".to_owned()));
+            return Err(Refusal::Invalid(
+                "message ids that begin with `delegation-` are given by the session".to_owned(),
+            ));
         }
         check_pictures(&message.content)?;
         let message_id = message.id.unwrap_or_else(|| MessageId::fresh(&mut self.setup.ids, at));
@@ -427,8 +429,9 @@ impl Machine {
         if !settings.is_empty() {
             let by = by.clone();
             self.emit(at, out, SessionUpdated { settings: Some(settings.clone()), by, ..SessionUpdated::default() });
-            let changes_tools =
-                [component::SESSION_COMPONENTS, HOST_TOOLS, delegation::ALLOWED].iter().any(|name| settings.contains_key(*name));
+            let changes_tools = [component::SESSION_COMPONENTS, HOST_TOOLS, delegation::ALLOWED]
+                .iter()
+                .any(|name| settings.contains_key(*name));
             if told && changes_tools && self.hears_by_messages() {
                 out.order(Order::HostTools(self.host_tools()));
             }

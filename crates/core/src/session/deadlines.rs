@@ -19,7 +19,8 @@ impl Machine {
             Some((_, Operation::Resume(_))) | None => None,
         };
         let waits = [self.tell_at, self.host_waits.next_deadline(), self.next_child_deadline()];
-        let deadlines = [agent, stop, operation, self.next_expiry(), self.next_budget_deadline()].into_iter().chain(waits);
+        let deadlines =
+            [agent, stop, operation, self.next_expiry(), self.next_budget_deadline()].into_iter().chain(waits);
         deadlines.flatten().min()
     }
 

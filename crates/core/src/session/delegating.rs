@@ -20,8 +20,8 @@ use crate::delegation::{
     fingerprint, message_id,
 };
 use crate::event::{
-    BudgetMeasure, BudgetScope, DAEMON, Delegated, DelegatedAsk, DelegationStarted, DelegationState, DelegationUpdated, Event, Hold,
-    Origin, Outcome, Part, QueueState, SessionUpdated, ToolResult,
+    BudgetMeasure, BudgetScope, DAEMON, Delegated, DelegatedAsk, DelegationStarted, DelegationState, DelegationUpdated,
+    Event, Hold, Origin, Outcome, Part, QueueState, SessionUpdated, ToolResult,
 };
 use crate::id::{MessageId, Seq, SessionId, ToolUseId};
 use crate::runtime::{HostCall, Order};
@@ -352,11 +352,12 @@ impl Machine {
                     self.emit(at, out, update);
                 }
                 let begun = json!({ "session_id": child, "status": "running" });
-                self.tell_waits(&child, Waiting::Start, |key| Order::HostResult {
-                    key,
-                    output: begun.to_string(),
-                    is_error: false,
-                }, out);
+                self.tell_waits(
+                    &child,
+                    Waiting::Start,
+                    |key| Order::HostResult { key, output: begun.to_string(), is_error: false },
+                    out,
+                );
             }
             News::NotStarted { message_id, reason } => {
                 let is_known = message_id.as_ref().is_none_or(|id| known.expected.contains(id));
@@ -378,7 +379,8 @@ impl Machine {
                     return Ok(Reply::Done);
                 }
                 // What was told to stop is stopping until it has ended.
-                let state = if known.state == DelegationState::Stopping && state.is_open() { known.state } else { state };
+                let state =
+                    if known.state == DelegationState::Stopping && state.is_open() { known.state } else { state };
                 let is_new = (state, &activity, &asks) != (known.state, &known.activity, &known.asks);
                 if is_new {
                     let child_session_id = child.clone();
@@ -452,9 +454,11 @@ impl Machine {
             (DelegationState::Completed, Some(text)) => {
                 Order::HostResult { key, output: cut(text, MAX_TEXT_BYTES).to_owned(), is_error: false }
             }
-            (DelegationState::Completed, None) => {
-                Order::HostResult { key, output: format!("Session {child} is done, and said nothing."), is_error: false }
-            }
+            (DelegationState::Completed, None) => Order::HostResult {
+                key,
+                output: format!("Session {child} is done, and said nothing."),
+                is_error: false,
+            },
             _ => Order::HostResult { key, output: words.clone(), is_error: true },
         };
         let mut orders = Output::default();
@@ -497,13 +501,7 @@ impl Machine {
         self.child_waits.push(ChildWait { child: child.clone(), key, tool_use_id, for_what, until });
     }
 
-    fn tell_waits(
-        &mut self,
-        child: &SessionId,
-        for_what: Waiting,
-        result: impl Fn(String) -> Order,
-        out: &mut Output,
-    ) {
+    fn tell_waits(&mut self, child: &SessionId, for_what: Waiting, result: impl Fn(String) -> Order, out: &mut Output) {
         let is_meant = |wait: &ChildWait| wait.child == *child && wait.for_what == for_what;
         for wait in self.child_waits.extract_if(.., |wait| is_meant(wait)) {
             out.order(result(wait.key));
@@ -518,7 +516,6 @@ impl Machine {
     pub(super) fn next_child_deadline(&self) -> Option<Timestamp> {
         self.child_waits.iter().filter_map(|wait| wait.until).min()
     }
-
 }
 
 /// Somebody set the wall clock: what is due in five seconds is still due in five seconds.
@@ -529,7 +526,6 @@ pub(super) fn clock_was_set(waits: &mut [ChildWait], by_ms: i64) {
 }
 
 impl Machine {
-
     /// A call that was held for long enough ends; the session goes on.
     pub(super) fn tick_child_waits(&mut self, at: Timestamp, out: &mut Output) {
         let is_due = |wait: &ChildWait| wait.until.is_some_and(|until| until <= at);
@@ -560,7 +556,12 @@ impl Machine {
                     (Some(end), false) => {
                         (words(id, child, child.state, end), child.state != DelegationState::Completed)
                     }
-                    _ => (format!("The daemon ended while this waited. Session {id} goes on, and says by a message how it ends."), true),
+                    _ => (
+                        format!(
+                            "The daemon ended while this waited. Session {id} goes on, and says by a message how it ends."
+                        ),
+                        true,
+                    ),
                 };
                 ends.push((call.clone(), output, is_error));
             }
@@ -639,7 +640,8 @@ enum Room {
 
 /// What an agent hears of a session that works for it.
 fn described(id: &SessionId, child: &Child) -> Value {
-    let mut described = json!({ "session_id": id, "runtime": child.runtime, "task": child.title, "status": child.state });
+    let mut described =
+        json!({ "session_id": id, "runtime": child.runtime, "task": child.title, "status": child.state });
     if let Some(fields) = described.as_object_mut() {
         let mut add = |name: &str, value: Option<Value>| {
             fields.extend(value.map(|value| (name.to_owned(), value)));
@@ -693,9 +695,8 @@ pub(super) fn is_reserved(message_id: &MessageId) -> bool {
 /// The asks of a session and of those that work for it, for the one that it works for.
 pub fn asks_for_parent(session: &SessionId, own: &[PendingAsk], below: &[DelegatedAsk]) -> Vec<DelegatedAsk> {
     let own = own.iter().map(|ask| DelegatedAsk { session_id: session.clone(), ask: ask.clone() });
-    let fits = |asked: &DelegatedAsk| {
-        serde_json::to_vec(asked).is_ok_and(|bytes| bytes.len() <= delegation::MAX_ASK_BYTES)
-    };
+    let fits =
+        |asked: &DelegatedAsk| serde_json::to_vec(asked).is_ok_and(|bytes| bytes.len() <= delegation::MAX_ASK_BYTES);
     let fitting = |mut asked: DelegatedAsk| {
         if let (false, AskRequest::Permission(request)) = (fits(&asked), &mut asked.ask.request) {
             (request.tool_input, request.judged) = (Value::Null, None);

@@ -8,14 +8,14 @@ mod waiting;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub(super) use self::artifacts::{reading, reading_path};
+pub(super) use self::artifacts::{delegates, reading_path, ruled};
 pub(super) use self::waiting::{HostWaits, Waited};
 use super::machine::{Machine, Output};
 use crate::delegation;
 use crate::event::{AGENT, Event, Question, QuestionOption, QuestionRequest};
 use crate::host_tools::{
-    self, ASK_USER, DELEGATE, DELEGATE_MESSAGE, DELEGATE_STATUS, DELEGATE_STOP, GET_STATE, HostTool, NAMES, PATCH_STATE, PUBLISH_ARTIFACT, REMOVE_COMPONENT, RENDER_COMPONENT,
-    UPDATE_COMPONENT, WAIT_FOR_USER,
+    self, ASK_USER, DELEGATE, DELEGATE_MESSAGE, DELEGATE_STATUS, DELEGATE_STOP, GET_STATE, HostTool, NAMES,
+    PATCH_STATE, PUBLISH_ARTIFACT, REMOVE_COMPONENT, RENDER_COMPONENT, UPDATE_COMPONENT, WAIT_FOR_USER,
 };
 use crate::id::{Seq, SubagentId};
 use crate::runtime::{AskRequest, HostCall, Order};
@@ -89,7 +89,13 @@ impl Machine {
     }
 
     /// Writes a fact that a call has led to.
-    pub(super) fn emit_for(&mut self, call: &HostCall, event: impl Into<Event>, at: Timestamp, out: &mut Output) -> Seq {
+    pub(super) fn emit_for(
+        &mut self,
+        call: &HostCall,
+        event: impl Into<Event>,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Seq {
         let owner = self.owner_of(call);
         let turn_id = self.turn_of(owner.as_ref());
         self.emit_as(at, out, owner, turn_id, event.into())

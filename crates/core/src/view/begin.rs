@@ -1,14 +1,14 @@
 //! Blocks as they first appear.
 
 use super::block::{
-    ArtifactBlock, Block, Decision, DelegationBlock, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock, QuestionBlock,
-    SubagentBlock, TextBlock, ToolBlock, ToolStatus,
+    ArtifactBlock, Block, Decision, DelegationBlock, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock,
+    QuestionBlock, SubagentBlock, TextBlock, ToolBlock, ToolStatus,
 };
 use super::mask::mask;
 use super::summary;
 use crate::event::{
-    ArtifactCreated, DelegationStarted, Failure, Interrupt, Part, PermissionRequest, QuestionRequest, SubagentStarted, ToolResult,
-    ToolStart,
+    ArtifactCreated, DelegationStarted, Failure, Interrupt, Part, PermissionRequest, QuestionRequest, SubagentStarted,
+    ToolResult, ToolStart,
 };
 use crate::time::Timestamp;
 

@@ -10,8 +10,8 @@ use super::nodes::PlanStep;
 use crate::blob::BlobRef;
 use crate::component::Component;
 use crate::event::{
-    AskExpiry, CompactionReason, CompactionTrigger, DelegatedAsk, DelegationState, FileDiff, Image, Judged, PermissionOption, PermissionReply,
-    PolicyEffect, Question, RuleScope, Surface, Unanswered, WorkStatus,
+    AskExpiry, CompactionReason, CompactionTrigger, DelegatedAsk, DelegationState, FileDiff, Image, Judged,
+    PermissionOption, PermissionReply, PolicyEffect, Question, RuleScope, Surface, Unanswered, WorkStatus,
 };
 use crate::id::{AskId, SessionId, SubagentId, ToolUseId};
 use crate::time::Timestamp;

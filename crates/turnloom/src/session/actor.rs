@@ -37,12 +37,7 @@ pub(super) struct Actor {
 }
 
 impl Actor {
-    pub(super) fn new(
-        sessions: Sessions,
-        row: SessionRow,
-        requests: mpsc::Receiver<Request>,
-        heard: Heard,
-    ) -> Self {
+    pub(super) fn new(sessions: Sessions, row: SessionRow, requests: mpsc::Receiver<Request>, heard: Heard) -> Self {
         Self { sessions, row, requests, heard }
     }
 

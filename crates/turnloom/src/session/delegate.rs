@@ -114,14 +114,14 @@ impl Sessions {
         }
         let all = Value::Object(params.clone());
         let may_have = |candidate: &&String| {
-            !is_looser(Some(candidate), Some(mode)) && found.may_have_mode(candidate, &all).is_ok()
+            !is_looser(Some(candidate.as_str()), Some(mode)) && found.may_have_mode(candidate, &all).is_ok()
         };
         let same = known.iter().find(|known| *known == mode).filter(may_have);
         let chosen = match same {
             Some(same) => same.clone(),
             None if known.is_empty() => mode.to_owned(),
             None => {
-                let loosest = known.iter().filter(may_have).max_by_key(|mode| looseness(Some(mode)));
+                let loosest = known.iter().filter(may_have).max_by_key(|mode| looseness(Some(mode.as_str())));
                 let none = || Error::Invalid(format!("{runtime} has no mode that is not looser than {mode:?}"));
                 loosest.ok_or_else(none)?.clone()
             }
@@ -204,15 +204,17 @@ impl Sessions {
 
     /// An agent has others work where it works itself, or where the configuration says.
     fn check_folder(&self, wanted: &str, own: Option<&str>) -> Result<(), Error> {
-        let missing = |_| Error::Invalid(format!("the folder {wanted:?} is not there; name one that is, or leave it out"));
+        let missing =
+            |_| Error::Invalid(format!("the folder {wanted:?} is not there; name one that is, or leave it out"));
         let found = std::fs::canonicalize(wanted).map_err(missing)?;
         if !found.is_dir() {
             return Err(Error::Invalid(format!("{wanted:?} is not a folder")));
         }
         let own = own.map_or_else(default_directory, PathBuf::from);
-        let allowed = std::iter::once(own.as_path()).chain(self.0.config.delegation.folders.iter().map(PathBuf::as_path));
+        let more = self.0.config.delegation.folders.iter().map(PathBuf::as_path);
+        let mut allowed = std::iter::once(own.as_path()).chain(more);
         let is_inside = |folder: &Path| std::fs::canonicalize(folder).is_ok_and(|folder| found.starts_with(folder));
-        if allowed.into_iter().any(is_inside) {
+        if allowed.any(is_inside) {
             return Ok(());
         }
         Err(Error::Invalid(format!(
@@ -259,6 +261,16 @@ impl Sessions {
                 sessions.tell_parent(&parent, child, not_started, Heard::AsItHappens).await;
             });
         }
+    }
+
+    /// Wakes a session, which settles what was left open in it.
+    fn settle(&self, id: SessionId) -> tokio::task::JoinHandle<()> {
+        let sessions = self.clone();
+        self.0.tracker.spawn(async move {
+            // Nothing is asked of it: that it answers is that it is awake.
+            let nothing = Command::ReadQueued { message_id: MessageId::trusted("-") };
+            drop(sessions.execute(&id, ClientCommand { by: BY.to_owned(), command: nothing }).await);
+        })
     }
 
     /// Tells a session what has become of one that works for it. If the daemon ends, the next one looks by itself.
@@ -326,15 +338,14 @@ impl Sessions {
 }
 
 impl Session {
-    /// Looks what has become of those that work for this session, before it settles what was left open.
+    /// Looks what has become of those that work for this session while no daemon was there, before it settles what was left open.
     pub(super) async fn look_at_children(&mut self, heard: Heard, out: &mut Output) -> Result<(), Error> {
+        if heard == Heard::AsItHappens {
+            return Ok(());
+        }
         for (child, known, expected) in self.machine.unsettled_children() {
-            if heard == Heard::AfterRestart {
-                // What it had open is settled first. Nothing is asked of it: that it answers is that it is awake.
-                let nothing = Command::ReadQueued { message_id: MessageId::trusted("-") };
-                let settled = self.sessions.execute(&child, ClientCommand { by: BY.to_owned(), command: nothing });
-                drop(tokio::time::timeout(SETTLE_TIMEOUT, Box::pin(settled)).await);
-            }
+            // What it had open is settled first.
+            drop(tokio::time::timeout(SETTLE_TIMEOUT, self.sessions.settle(child.clone())).await);
             for news in self.sessions.news_of(&self.id, &child, known, &expected).await? {
                 let command = Command::Child(Box::new(ChildNews { child: child.clone(), news, heard }));
                 let (command, at) = (ClientCommand { by: BY.to_owned(), command }, self.now());
@@ -395,5 +406,7 @@ fn check_looseness(mode: &str, parent: Option<&str>) -> Result<(), Error> {
         return Ok(());
     }
     let parent = parent.unwrap_or("its agent's usual one");
-    Err(Error::Invalid(format!("the mode {mode:?} is looser than that of the session which this one works for ({parent})")))
+    Err(Error::Invalid(format!(
+        "the mode {mode:?} is looser than that of the session which this one works for ({parent})"
+    )))
 }

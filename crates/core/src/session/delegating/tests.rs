@@ -94,9 +94,11 @@ impl Bench {
     fn brought(&self) -> Vec<String> {
         let message = |envelope: &Envelope| match &envelope.event {
             Event::UserMessage(message) if message.origin == Origin::Delegation => Some(message.message_id.to_string()),
-            Event::QueueChanged(changed) => {
-                changed.added.as_ref().filter(|added| added.origin == Origin::Delegation).map(|added| added.message_id.to_string())
-            }
+            Event::QueueChanged(changed) => changed
+                .added
+                .as_ref()
+                .filter(|added| added.origin == Origin::Delegation)
+                .map(|added| added.message_id.to_string()),
             _ => None,
         };
         self.log.iter().filter_map(message).collect()
@@ -171,7 +173,11 @@ fn who_does_not_wait_gets_one_message() {
     assert_eq!(bench.brought(), [message.clone()], "it waits for the turn that runs");
     bench.hears(&start.child, done(9));
     bench.ends();
-    let begun: Vec<_> = bench.log.iter().filter(|fact| matches!(&fact.event, Event::TurnStarted(started) if started.origin == Origin::Delegation)).collect();
+    let begun: Vec<_> = bench
+        .log
+        .iter()
+        .filter(|fact| matches!(&fact.event, Event::TurnStarted(started) if started.origin == Origin::Delegation))
+        .collect();
     assert_eq!(begun.len(), 1, "and has a turn of its own");
     assert_eq!(bench.brought(), [message.clone(), message]);
     // Nobody else may say it.
@@ -193,8 +199,13 @@ fn what_cannot_be_is_refused_with_what_can_be() {
         why
     };
     assert!(refused(&mut bench, "delegate", "e1", json!({ "runtime": "codex" })).contains("missing field `prompt`"));
-    assert!(refused(&mut bench, "delegate", "e2", json!({ "runtime": "codex", "prompt": " " })).contains("must say what"));
-    assert!(refused(&mut bench, "delegate_message", "e3", json!({ "session_id": "x", "message": "y" })).contains("nobody does"));
+    assert!(
+        refused(&mut bench, "delegate", "e2", json!({ "runtime": "codex", "prompt": " " })).contains("must say what")
+    );
+    assert!(
+        refused(&mut bench, "delegate_message", "e3", json!({ "session_id": "x", "message": "y" }))
+            .contains("nobody does")
+    );
     let first = bench.delegates("c1", json!({ "runtime": "codex", "prompt": "a", "wait": false })).child;
     bench.delegates("c2", json!({ "runtime": "codex", "prompt": "b", "wait": false }));
     let why = refused(&mut bench, "delegate", "e4", json!({ "runtime": "codex", "prompt": "c" }));
@@ -217,8 +228,12 @@ fn a_task_does_not_come_round() {
     let mut machine = Machine::new(setup(json!({ "cwd": "/work" }), RULES), State::default());
     let task = crate::delegation::fingerprint("codex", Some("/work"), "Build");
     let above = SessionId::trusted("root");
-    let delegated =
-        Delegated { parent_session_id: Some(above.clone()), ancestors: vec![above.clone()], tasks: vec![task], tool_use_id: None };
+    let delegated = Delegated {
+        parent_session_id: Some(above.clone()),
+        ancestors: vec![above.clone()],
+        tasks: vec![task],
+        tool_use_id: None,
+    };
     let mut out = Output::default();
     machine.create_for(delegated, crate::time::Timestamp::from_millis(0), &mut out);
     assert_eq!(machine.state().summary().parent_session_id, Some(above.clone()));
@@ -349,7 +364,10 @@ fn more_is_said_and_it_is_stopped_by_whom_it_works_for() {
     let status = bench.calls(call("delegate_status", "c2", json!({})));
     assert!(status.is_empty());
     let said: Value = serde_json::from_str(&bench.told()[0].0).unwrap();
-    assert_eq!((&said["sessions"][0]["status"], &said["sessions"][0]["result"]), (&json!("completed"), &json!("It is built.")));
+    assert_eq!(
+        (&said["sessions"][0]["status"], &said["sessions"][0]["result"]),
+        (&json!("completed"), &json!("It is built."))
+    );
     let more = json!({ "session_id": start.child, "message": "And paint it", "wait": true });
     let effects = bench.calls(call("delegate_message", "c3", more));
     assert!(matches!(effects.as_slice(), [Effect::TellChild { child, .. }] if *child == start.child), "{effects:?}");
@@ -369,7 +387,11 @@ fn a_tree_spends_what_its_root_may_spend() {
     bench.says(crate::event::Usage { input_tokens: 300, ..crate::event::Usage::default() });
     let start = bench.delegates("c1", json!({ "runtime": "codex", "prompt": "a" }));
     let group = &start.inherited.params["budget_group"];
-    assert_eq!((&group["id"], &group["limits"]["tokens"]), (&json!("tree-s"), &json!(1000.0)), "this turn is in the sum");
+    assert_eq!(
+        (&group["id"], &group["limits"]["tokens"]),
+        (&json!("tree-s"), &json!(1000.0)),
+        "this turn is in the sum"
+    );
     let budget = &start.inherited.params["budget"];
     assert_eq!((&budget["turn"]["usd"], &budget["session"]), (&json!(1), &json!({ "tokens": null })));
     let params = start.inherited.params.clone();

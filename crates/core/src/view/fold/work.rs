@@ -2,7 +2,8 @@
 
 use super::{Key, Step, tell};
 use crate::event::{
-    BackgroundEnded, BackgroundKind, BackgroundStarted, DelegationStarted, DelegationUpdated, SubagentEnded, SubagentStarted, SubagentUpdated,
+    BackgroundEnded, BackgroundKind, BackgroundStarted, DelegationStarted, DelegationUpdated, SubagentEnded,
+    SubagentStarted, SubagentUpdated,
 };
 use crate::id::{BackgroundId, SessionId, SubagentId};
 use crate::nesting::MAX_SUBAGENTS;
