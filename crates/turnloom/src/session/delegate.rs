@@ -275,12 +275,14 @@ impl Sessions {
 
     /// Tells a session what has become of one that works for it. If the daemon ends, the next one looks by itself.
     pub async fn tell_parent(&self, parent: &SessionId, child: SessionId, news: News, heard: Heard) {
-        let command = Command::Child(Box::new(ChildNews { child, news, heard }));
+        let command = Command::Child(Box::new(ChildNews { child: child.clone(), news, heard }));
         for _ in 0..TRIES {
             let told = self.execute(parent, ClientCommand { by: BY.to_owned(), command: command.clone() }).await;
             match told {
                 Err(Error::Overloaded) => tokio::time::sleep(PAUSE).await,
                 Err(Error::ShuttingDown | Error::Refused(Refusal::ShuttingDown)) | Ok(_) => return,
+                // It was removed, and whoever worked for it goes on alone.
+                Err(Error::Log(log::Error::NotFound(_))) => return self.forget_child(&child),
                 Err(error) => {
                     return tracing::warn!(session = %parent, %error, "a session did not hear of one that works for it");
                 }
