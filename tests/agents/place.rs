@@ -124,21 +124,28 @@ impl Place {
         let config = format!("[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n", program.display());
         // Codex does not want its home below the folder for temporary files, which is where the tests have it.
         let place = Self::with(&config, &[("SCRIPTED_KEY", "dummy"), ("TMPDIR", "/var/tmp")], model);
-        let settings = format!(
-            r#"
-            model = "gpt-5.5"
-            model_provider = "scripted"
-            [model_providers.scripted]
-            name = "Scripted"
-            base_url = "{url}/v1"
-            wire_api = "responses"
-            requires_openai_auth = false
-            env_key = "SCRIPTED_KEY"
-            request_max_retries = 0
-            {more}
-            "#
+        place.configure_codex(&scripted_provider(&url, more));
+        place
+    }
+
+    /// For both of them, with one model and these settings.
+    pub(crate) fn both(script: &str, settings: &str) -> Self {
+        let model = Model::start(script);
+        let url = model.server().url();
+        let config = format!(
+            "{settings}\n[claude]\nprogram = \"{}\"\n[codex]\nprogram = \"{}\"\npass_env = [\"SCRIPTED_KEY\"]\n",
+            claude_program().display(),
+            codex_program().display()
         );
-        place.configure_codex(&settings);
+        let env = [
+            ("ANTHROPIC_BASE_URL", url.as_str()),
+            ("ANTHROPIC_API_KEY", "dummy"),
+            ("CLAUDE_CODE_MAX_RETRIES", "1"),
+            ("SCRIPTED_KEY", "dummy"),
+            ("TMPDIR", "/var/tmp"),
+        ];
+        let place = Self::with(&config, &env, model);
+        place.configure_codex(&scripted_provider(&url, ""));
         place
     }
 
@@ -331,6 +338,24 @@ impl Place {
             assert!(!stray, "{} was left in the workspace", entry.path().display());
         }
     }
+}
+
+/// Codex's settings for a model at this address, and more of its provider and of everything after it.
+fn scripted_provider(url: &str, more: &str) -> String {
+    format!(
+        r#"
+        model = "gpt-5.5"
+        model_provider = "scripted"
+        [model_providers.scripted]
+        name = "Scripted"
+        base_url = "{url}/v1"
+        wire_api = "responses"
+        requires_openai_auth = false
+        env_key = "SCRIPTED_KEY"
+        request_max_retries = 0
+        {more}
+        "#
+    )
 }
 
 /// Makes a folder a project of its own: a repository in which nothing was ever committed. Agents look for one in all folders above, and whatever is

@@ -21,8 +21,8 @@ function column(text, number) {
 
 test('every setting is listed', async () => {
   const { properties, $defs } = await json('docs/reference/config.schema.json')
-  const tables = ['claude', 'codex', 'roles', 'components', 'views', 'budgets']
-  const settings = [properties, ...['Program', 'Roles', 'Components', 'Views', 'Budgets'].map((name) => $defs[`${name}Config`].properties)].flatMap((group) => Object.keys(group))
+  const tables = ['claude', 'codex', 'roles', 'components', 'views', 'budgets', 'delegation']
+  const settings = [properties, ...['Program', 'Roles', 'Components', 'Views', 'Budgets', 'Delegation'].map((name) => $defs[`${name}Config`].properties)].flatMap((group) => Object.keys(group))
   const listed = column(textOf('docs/configuration.md'), 0)
   assert.deepEqual(settings.filter((name) => !tables.includes(name) && !listed.some((shown) => shown.split(/\W/).includes(name))), [])
 })

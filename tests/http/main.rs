@@ -28,6 +28,7 @@ mod component_pages;
 mod components;
 mod contract;
 mod conversations;
+mod delegation;
 mod dialects;
 mod events;
 #[cfg(feature = "socketio")]

@@ -7,8 +7,9 @@ use serde_with::skip_serializing_none;
 
 use crate::blob::is_media_type;
 use crate::component::{self, MAX_PAYLOAD_BYTES};
+use crate::delegation::{ChildNews, Inherited, NewChild};
 use crate::event::{AfterStop, Event, MessageSource, Origin, Part, PermissionReply, QueueItem};
-use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
+use crate::id::{AskId, MessageId, Seq, SessionId, ToolUseId, TurnId};
 use crate::nesting::MAX_DEPTH;
 use crate::shared;
 use crate::summary::AskKind;
@@ -79,6 +80,10 @@ pub enum Command {
     CallBack(Callback),
     /// Add facts to the session, all of them or none.
     Emit(Emit),
+    /// A client makes a session that works for this one.
+    AddChild(Box<NewChild>),
+    /// What has become of a session that works for this one.
+    Child(Box<ChildNews>),
     /// The result of a tool that a client runs; `answer` is an interrupt's or a failure.
     ToolResult {
         tool_use_id: ToolUseId,
@@ -247,6 +252,8 @@ pub enum Reply {
         state: Value,
         seq: Seq,
     },
+    /// What a session is made with that works for this one.
+    Inherited(Box<Inherited>),
     /// It is in the log, here.
     Noted {
         seq: Seq,
@@ -302,6 +309,10 @@ pub enum Refusal {
     NotForEmit(String),
     #[error("nothing called {0:?} runs in the background of this session")]
     BackgroundNotFound(String),
+    #[error("session {0} cannot work for one that works for it, or for itself; choose another session_id")]
+    DelegationCycle(SessionId),
+    #[error("{0}")]
+    DelegationLimit(String),
 }
 
 impl Refusal {
@@ -333,6 +344,8 @@ impl Refusal {
             Refusal::TurnOver(_) => "turn_over",
             Refusal::NotForEmit(_) => "not_for_emit",
             Refusal::BackgroundNotFound(_) => "background_not_found",
+            Refusal::DelegationCycle(_) => "delegation_cycle",
+            Refusal::DelegationLimit(_) => "delegation_limit",
         }
     }
 }

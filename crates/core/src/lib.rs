@@ -12,6 +12,7 @@ pub mod channel;
 pub mod client_tools;
 pub mod command;
 pub mod component;
+pub mod delegation;
 pub mod dialect;
 pub mod event;
 pub mod host_tools;

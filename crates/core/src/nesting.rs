@@ -77,6 +77,8 @@ pub fn command_fits(command: &Command) -> bool {
         | Command::Reorder { .. }
         | Command::EditQueued { .. }
         | Command::ReadQueued { .. }
+        | Command::AddChild(_)
+        | Command::Child(_)
         | Command::Continue => true,
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::budget::Tally;
-use crate::event::{Hold, Interrupt, Origin, Outcome, Part, PermissionRequest, Question, QuestionRequest};
-use crate::id::{AskId, Seq, SubagentId, ToolUseId, TurnId};
+use crate::event::{DelegatedAsk, Hold, Interrupt, Origin, Outcome, Part, PermissionRequest, Question, QuestionRequest};
+use crate::id::{AskId, Seq, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
 
 /// How much of a message a queue shows, and a title that nobody has chosen.
@@ -93,6 +93,11 @@ pub struct Summary {
     pub agreed_at: Option<Seq>,
     /// What it has spent, if it has.
     pub spent: Option<Box<Tally>>,
+    /// The session that it works for.
+    pub parent_session_id: Option<SessionId>,
+    /// What the sessions that work for it ask of a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delegated_asks: Vec<DelegatedAsk>,
     /// Nothing is open and nothing waits: a crash now would lose nothing and leave nothing half done.
     pub at_rest: bool,
 }

@@ -12,6 +12,7 @@ use turnloom_core::session::Limits;
 
 pub use self::agents::{AgentConfig, AgentConfigKind, is_free_agent_name};
 pub use self::budgets::BudgetsConfig;
+pub use self::delegation::DelegationConfig;
 use crate::component_folders::{ViewsConfig, is_domain};
 use crate::log::CrashSafety;
 use crate::process::{ControlGroups, DEFAULT_LINE_LIMIT};
@@ -20,6 +21,7 @@ use crate::runtime::program::ProgramConfig;
 
 mod agents;
 mod budgets;
+mod delegation;
 
 /// The port of the documentation.
 pub const DEFAULT_PORT: u16 = 7171;
@@ -79,6 +81,8 @@ pub struct Config {
     pub zombie_seconds: u32,
     /// What may be spent.
     pub budgets: BudgetsConfig,
+    /// Whether agents may have other agents work for them, and how far that goes.
+    pub delegation: DelegationConfig,
     /// Whether webhooks and answers of channels may be sent to this machine and its own network.
     pub allow_private_targets: bool,
 }
@@ -112,6 +116,7 @@ impl Default for Config {
             views: ViewsConfig::default(),
             zombie_seconds: 30 * 60,
             budgets: BudgetsConfig::default(),
+            delegation: DelegationConfig::default(),
             allow_private_targets: false,
         }
     }
@@ -228,6 +233,9 @@ impl Config {
             ("linger_seconds", long(self.linger_seconds), 0, YEAR),
             ("zombie_seconds", long(self.zombie_seconds), 1, YEAR),
             ("components.wait_seconds", long(self.components.wait_seconds), 0, YEAR),
+            ("delegation.max_depth", size(self.delegation.max_depth), 0, 16),
+            ("delegation.max_at_once", size(self.delegation.max_at_once), 1, 64),
+            ("delegation.max_total", size(self.delegation.max_total), 1, 1000),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(BadValue::Number { setting, value, least, most });

@@ -16,6 +16,7 @@ use crate::automation::Changes;
 use crate::budgets::Budgets;
 use crate::channels::Channels;
 use crate::config::{BadValue, Config};
+use crate::delegations;
 use crate::descriptors;
 use crate::http::{self, Access, App, Server, Services, SignIns, random_token};
 use crate::log::{self, Log};
@@ -186,6 +187,7 @@ impl Daemon {
             Channels::open((sessions.clone(), reader.clone()), outside.clone(), notes.clone(), ends.clone()).await?;
         let webhooks = Webhooks::open((log.clone(), reader.clone()), outside.clone(), notes, ends).await?;
         let tells = if recovery == Recovery::Now { Tells::Devices } else { Tells::Nobody };
+        delegations::start(&sessions, &tracker, closing.clone());
         let recovered = match recovery {
             Recovery::Now => {
                 let recovered = sessions.recover().await?;

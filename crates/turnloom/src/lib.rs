@@ -14,6 +14,7 @@ pub mod client;
 pub mod component_folders;
 pub mod config;
 pub mod daemon;
+mod delegations;
 pub mod descriptors;
 pub mod http;
 pub mod log;

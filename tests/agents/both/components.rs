@@ -13,7 +13,7 @@ for_each_agent! {
 }
 
 /// A script whose calls of the session's tools are made by the names that each agent has for them.
-fn script(replies: &str) -> String {
+pub(super) fn script(replies: &str) -> String {
     let call = |line: &str| {
         let Some((before, rest)) = line.split_once("HOST ") else { return line.to_owned() };
         let (name, rest) = rest.split_once(' ').unwrap();
@@ -40,12 +40,12 @@ impl Agent {
     }
 }
 
-fn view(place: &Place, id: &str) -> Value {
+pub(super) fn view(place: &Place, id: &str) -> Value {
     place.client().get(&format!("/api/sessions/{id}/view")).json()
 }
 
 /// All blocks of the conversation of this kind.
-fn blocks(view: &Value, kind: &str) -> Vec<Value> {
+pub(super) fn blocks(view: &Value, kind: &str) -> Vec<Value> {
     let messages = view["messages"].as_array().unwrap();
     let all = messages.iter().flat_map(|message| message["blocks"].as_array().cloned().unwrap_or_default());
     all.filter(|block| block["kind"] == kind).collect()

@@ -3,6 +3,7 @@
 mod asks;
 mod budgets;
 mod components;
+mod delegation;
 mod failures;
 mod guide;
 mod history;

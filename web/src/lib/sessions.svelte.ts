@@ -7,6 +7,7 @@ import { api } from './api'
 import { RECONNECT } from './connection'
 import { inbox } from './inbox.svelte'
 import { Listing, once } from './listing.svelte'
+import { trees, type Row } from './nesting'
 import { problemOf, type Problem } from './problem'
 import { router } from './route.svelte'
 import { tabs } from './tabs.svelte'
@@ -23,6 +24,8 @@ const TYPING_MS = 150
 export interface Group {
   name: 'Needs you' | 'Running' | 'Today' | 'Older' | 'Archived'
   sessions: Session[]
+  /** The same, with how far each stands to the side: those that work for another stand below it. */
+  rows: Row[]
 }
 
 class Sessions {
@@ -87,7 +90,9 @@ class Sessions {
         `${session.title} ${session.runtime} ${session.cwd ?? ''} ${session.session_id}`.toLowerCase().includes(wanted),
     )
     const seen = wanted && this.#found.words === wanted ? once([...here, ...this.#found.sessions]) : here
-    if (this.archived) return [{ name: 'Archived', sessions: seen }]
+    const found = trees(seen)
+    const group = (name: Group['name'], rows: Row[]): Group => ({ name, rows, sessions: rows.map((row) => row.session) })
+    if (this.archived) return [group('Archived', found.flat())]
     const today = new Date().setHours(0, 0, 0, 0)
     const nameOf = (session: Session): Group['name'] => {
       if (needsYou(session)) return 'Needs you'
@@ -95,8 +100,10 @@ class Sessions {
       return Date.parse(session.updated_at) >= today ? 'Today' : 'Older'
     }
     const names: Group['name'][] = ['Needs you', 'Running', 'Today', 'Older']
+    // A tree stands where the most urgent of its sessions would stand.
+    const placeOf = (tree: Row[]) => Math.min(...tree.map((row) => names.indexOf(nameOf(row.session))))
     return names
-      .map((name) => ({ name, sessions: seen.filter((session) => nameOf(session) === name) }))
+      .map((name, place) => group(name, found.filter((tree) => placeOf(tree) === place).flat()))
       .filter((group) => group.sessions.length > 0)
   }
 

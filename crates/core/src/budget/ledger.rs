@@ -92,7 +92,8 @@ impl Ledger {
         Spent { worked_ms: self.turn.worked_ms.max(if self.runs { worked_ms } else { 0 }), ..self.turn }
     }
 
-    pub(super) fn before_turn(&self) -> (Spent, Spent) {
+    /// Of the turns that this one goes on with, and of all before it.
+    pub fn before_turn(&self) -> (Spent, Spent) {
         (self.carried, self.ended)
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::amount::{Spent, from_units};
+use super::rules::GROUP;
 use crate::event::{BudgetMeasure, BudgetScope, BudgetState, Envelope, Event, Origin};
 use crate::id::SessionId;
 
@@ -18,7 +19,7 @@ const MAX_GROUPS: usize = 10_000;
 const MAX_ENDED: usize = 1_024;
 
 /// The types that it reads.
-const KINDS: &[&str] = &["turn_started", "usage", "done", "budget"];
+const KINDS: &[&str] = &["turn_started", "usage", "done", "budget", "session_updated"];
 
 /// What was spent somewhere, and what its limits were raised to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -147,6 +148,17 @@ impl Sums {
                     self.spend(session, Spent { worked_ms, ..running.spent }, day, at);
                 }
                 self.ended(session, at);
+            }
+            // A turn that runs belongs from here on to a group that it did not belong to.
+            Event::SessionUpdated(updated) => {
+                let group = updated.settings.as_ref().and_then(|settings| settings.get(GROUP)?.get("id")?.as_str());
+                let running = self.running.get_mut(session).filter(|running| running.ended_at.is_none());
+                if let (Some(group), Some(running)) = (group, running.filter(|running| running.group.is_none())) {
+                    running.group = Some(group.to_owned());
+                    let spent = running.spent;
+                    let sum = self.group(group);
+                    (sum.spent, sum.at) = (sum.spent.plus(spent), at);
+                }
             }
             Event::Budget(budget) if budget.state == BudgetState::Raised => {
                 let limit = from_units(budget.measure, budget.limit);

@@ -5,6 +5,7 @@
 //! Nothing here knows what a fact means for a turn or for a view.
 
 mod data;
+mod delegation;
 mod empty_ids;
 mod encoding;
 mod part;
@@ -19,6 +20,7 @@ mod words;
 use serde_json::value::RawValue;
 
 pub use self::data::*;
+pub use self::delegation::*;
 pub use self::encoding::{Record, UNREADABLE, readdress, schema};
 pub use self::part::Part;
 pub use self::samples::{samples, samples_page};

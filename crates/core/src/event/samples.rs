@@ -104,6 +104,16 @@ fn data(kind: &str) -> Option<Value> {
         "background_ended" => {
             json!({ "background_id": "bg-1", "status": "completed", "output": "watched", "exit_code": 0 })
         }
+        "delegated" => json!({
+            "parent_session_id": "s-0", "ancestors": ["s-0"], "tasks": ["5f0c66e1"], "tool_use_id": "t-4",
+        }),
+        "delegation_started" => json!({
+            "child_session_id": "s-2", "runtime": "codex", "title": "Build what the plan says", "cwd": "/home/user/loom",
+            "message_id": "m-4", "tool_use_id": "t-4", "waits": true,
+        }),
+        "delegation_updated" => json!({
+            "child_session_id": "s-2", "state": "completed", "turn_id": "turn-7", "text": "It is built.", "told": ["t-4"], "child_seq": 41,
+        }),
         _ => return product(kind),
     })
 }
@@ -151,8 +161,16 @@ fn product(kind: &str) -> Option<Value> {
 }
 
 /// What happens to the session, and not in a turn of it.
-const BETWEEN_TURNS: &[&str] =
-    &["session_ready", "session_updated", "mode_changed", "model_changed", "session_ended", "rollback", "forked"];
+const BETWEEN_TURNS: &[&str] = &[
+    "session_ready",
+    "session_updated",
+    "mode_changed",
+    "model_changed",
+    "session_ended",
+    "rollback",
+    "forked",
+    "delegated",
+];
 
 /// Every event, once: the envelope as it is stored and sent.
 pub fn samples() -> Vec<Value> {

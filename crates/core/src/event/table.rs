@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 
 #[allow(clippy::wildcard_imports, reason = "every row names a payload")]
 use super::data::*;
+#[allow(clippy::wildcard_imports, reason = "every row names a payload")]
+use super::delegation::*;
 use super::part::Part;
 use super::{Unknown, encoding};
 use crate::blob::BlobRef;
@@ -256,6 +258,9 @@ events! {
     SubagentEnded       "subagent_ended"       Agent    InTurn              Grouped  []                                    []
     BackgroundStarted   "background_started"   Agent    Anywhere            Grouped  []                                    []
     BackgroundEnded     "background_ended"     Agent    Anywhere            Grouped  [output as Text, images as Images]    []
+    Delegated           "delegated"            Session  Anywhere            Synced   []                                    []
+    DelegationStarted   "delegation_started"   Session  Anywhere            Synced   []                                    []
+    DelegationUpdated   "delegation_updated"   Session  Anywhere            Grouped  []                                    []
     ComponentUpdate     "component_update"     Agent    Anywhere            Grouped  [view as View]                        [props, patch]
     ComponentRemove     "component_remove"     Agent    Anywhere            Grouped  []                                    []
     ComponentCallback   "component_callback"   Session  Anywhere            Grouped  []                                    [payload]

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 pub use self::place::{MAX_FILE_BYTES, media_type_of, place_in};
 use crate::component::Registry;
+use crate::delegation;
 use crate::runtime::{Setting, Takes, texts_of};
 
 /// The parameter, and setting, that says which are offered: `all`, `ask`, `none`, or their names.
@@ -30,8 +31,16 @@ pub const GET_STATE: &str = "get_state";
 pub const PATCH_STATE: &str = "patch_state";
 pub const PUBLISH_ARTIFACT: &str = "publish_artifact";
 
+pub const DELEGATE: &str = "delegate";
+pub const DELEGATE_STATUS: &str = "delegate_status";
+pub const DELEGATE_MESSAGE: &str = "delegate_message";
+pub const DELEGATE_STOP: &str = "delegate_stop";
+
+/// Those that are offered only where delegating is allowed.
+pub const DELEGATION_NAMES: [&str; 4] = [DELEGATE, DELEGATE_STATUS, DELEGATE_MESSAGE, DELEGATE_STOP];
+
 /// All of them.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 12] = [
     RENDER_COMPONENT,
     UPDATE_COMPONENT,
     REMOVE_COMPONENT,
@@ -40,6 +49,10 @@ pub const NAMES: [&str; 8] = [
     GET_STATE,
     PATCH_STATE,
     PUBLISH_ARTIFACT,
+    DELEGATE,
+    DELEGATE_STATUS,
+    DELEGATE_MESSAGE,
+    DELEGATE_STOP,
 ];
 
 const TOOLS: &str = include_str!("tools.jsonl");
@@ -63,6 +76,10 @@ pub const HOST_TOOLS_SETTING: Setting = Setting {
         GET_STATE,
         PATCH_STATE,
         PUBLISH_ARTIFACT,
+        DELEGATE,
+        DELEGATE_STATUS,
+        DELEGATE_MESSAGE,
+        DELEGATE_STOP,
     ],
 };
 
@@ -94,6 +111,10 @@ pub fn is_host_tool(name: &str) -> bool {
 pub fn is_offered(params: &Value, name: &str) -> bool {
     // Before there were others, `ask_user` had a flag of its own.
     if name == ASK_USER && params.get(ASK_USER).and_then(Value::as_bool) == Some(false) {
+        return false;
+    }
+    let may_delegate = params.get(delegation::ALLOWED).and_then(Value::as_bool) == Some(true);
+    if DELEGATION_NAMES.contains(&name) && !may_delegate {
         return false;
     }
     let Some(wanted) = params.get(HOST_TOOLS) else { return is_host_tool(name) };

@@ -9,8 +9,8 @@ fn names(params: &Value) -> Vec<String> {
 
 #[test]
 fn every_tool_that_ships_can_be_read() {
-    assert_eq!(names(&json!({})), NAMES);
-    for tool in offered(&json!({}), &Registry::builtin()) {
+    assert_eq!(names(&json!({ "delegation": true })), NAMES);
+    for tool in offered(&json!({ "delegation": true }), &Registry::builtin()) {
         assert_eq!(tool.annotations["readOnlyHint"], true, "{}", tool.name);
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
         assert!(!tool.description.contains('{') || tool.name == "render_component", "{}", tool.description);
@@ -19,7 +19,9 @@ fn every_tool_that_ships_can_be_read() {
 
 #[test]
 fn a_session_says_which_are_offered() {
-    assert_eq!(names(&json!({ "host_tools": "all" })), NAMES);
+    assert_eq!(names(&json!({ "host_tools": "all", "delegation": true })), NAMES);
+    assert_eq!(names(&json!({ "host_tools": "all" })), NAMES[..8], "delegating has to be allowed");
+    assert_eq!(names(&json!({ "host_tools": ["delegate", "get_state"] })), ["get_state"]);
     assert_eq!(names(&json!({ "host_tools": "ask" })), ["ask_user"]);
     assert_eq!(names(&json!({ "host_tools": "none" })), [""; 0]);
     assert_eq!(names(&json!({ "host_tools": [] })), [""; 0]);

@@ -103,6 +103,7 @@ impl<'a> Player<'a> {
             ids: IdSource::seeded(0),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let machine = Machine::new(setup, State::default());
         let mut player = Self { recorded, protocol, beginning, machine, log: Vec::new(), at: BEGINNING, replies: 0 };
@@ -211,6 +212,9 @@ impl<'a> Player<'a> {
                     Effect::Attach
                     | Effect::Disconnect
                     | Effect::StoreRule { .. }
+                    | Effect::Delegate(_)
+                    | Effect::TellChild { .. }
+                    | Effect::StopChildren(_)
                     | Effect::Terminate
                     | Effect::Kill
                     | Effect::Reply { .. } => {}

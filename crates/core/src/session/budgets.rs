@@ -96,7 +96,7 @@ impl Machine {
         if matches!(event, Some(Event::TurnStarted(_))) {
             self.spending.work.reset();
         }
-        let works = self.agent_in_turn() && self.state.open.asks.is_empty();
+        let works = self.agent_in_turn() && self.state.open.asks.is_empty() && !self.waits_for_child();
         self.spending.work.set_running(works, at);
     }
 

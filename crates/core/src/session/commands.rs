@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::delegating;
 use super::machine::{Agent, Machine, Operation, Output, ReplyTo, Work};
 use super::queue::Place;
 use super::screen;
@@ -12,6 +13,7 @@ use crate::command::{
     When, check_pictures,
 };
 use crate::component;
+use crate::delegation;
 use crate::event::{
     AfterStop, BackgroundKind, Event, Hold, InterruptResolved, ModeChanged, ModelChanged, Origin, Outcome,
     PermissionReply, PermissionRequest, PermissionResolved, Question, QuestionResolved, QueueState, SessionReady,
@@ -55,6 +57,8 @@ impl Machine {
             Command::PatchState { patch } => self.patch_state(patch, by, at, out).map(Some),
             Command::CallBack(callback) => self.call_back(callback, by, at, out).map(Some),
             Command::Emit(emit) => self.emit_from_outside(emit, &by, at, out).map(Some),
+            Command::AddChild(new) => self.add_child(*new, &by, at, out).map(Some),
+            Command::Child(news) => self.child_news(*news, at, out).map(Some),
             Command::ToolResult { tool_use_id, answer } => {
                 self.tool_result(&tool_use_id, answer, &by, at, out).map(Some)
             }
@@ -74,6 +78,11 @@ impl Machine {
         self.require_open()?;
         if message.id.as_ref().is_some_and(|id| screen::range_of(id).is_some()) {
             return Err(Refusal::Invalid("message ids like `ui-1-2` are given by the session".to_owned()));
+        }
+        if message.id.as_ref().is_some_and(delegating::is_reserved) {
+            return Err(Refusal::Invalid(
+                "message ids that begin with `delegation-` are given by the session".to_owned(),
+            ));
         }
         check_pictures(&message.content)?;
         let message_id = message.id.unwrap_or_else(|| MessageId::fresh(&mut self.setup.ids, at));
@@ -140,6 +149,8 @@ impl Machine {
             return Some(Reply::Stopped { stopped: false, background });
         }
         let hold = hold_after_stop(then);
+        self.stop_children(at, out);
+        let current = self.state.turn.as_ref();
         if current.is_none() {
             if let Some(why) = hold {
                 self.hold(at, out, why);
@@ -418,8 +429,9 @@ impl Machine {
         if !settings.is_empty() {
             let by = by.clone();
             self.emit(at, out, SessionUpdated { settings: Some(settings.clone()), by, ..SessionUpdated::default() });
-            let changes_tools =
-                [component::SESSION_COMPONENTS, HOST_TOOLS].iter().any(|name| settings.contains_key(*name));
+            let changes_tools = [component::SESSION_COMPONENTS, HOST_TOOLS, delegation::ALLOWED]
+                .iter()
+                .any(|name| settings.contains_key(*name));
             if told && changes_tools && self.hears_by_messages() {
                 out.order(Order::HostTools(self.host_tools()));
             }
@@ -434,6 +446,7 @@ impl Machine {
                 component::SESSION_RULES,
                 HOST_TOOLS,
                 STATE_WAKES,
+                delegation::ALLOWED,
                 budget::OWN,
                 budget::GROUP,
             ];
@@ -463,6 +476,7 @@ impl Machine {
             self.emit(at, out, SessionUpdated { archived: Some(true), by: by.to_owned(), ..SessionUpdated::default() });
             self.hold(at, out, Hold::Archived);
             self.forget_interrupted();
+            self.stop_children(at, out);
             if self.state.turn.is_some() {
                 let reason = format!("archived by {by}");
                 self.begin_stop(at, out, Outcome::Stopped, reason, Some(Hold::Archived), None);

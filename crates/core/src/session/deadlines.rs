@@ -1,5 +1,6 @@
 //! What is due, and when: the one place that knows every deadline of a session. What happens then is in `ending` and in what each deadline is of.
 
+use super::delegating;
 use super::machine::{Agent, Machine, Operation, Step};
 use crate::time::Timestamp;
 
@@ -17,9 +18,10 @@ impl Machine {
             Some((_, Operation::Rollback { until, .. })) => *until,
             Some((_, Operation::Resume(_))) | None => None,
         };
-        let (screen, host) = (self.tell_at, self.host_waits.next_deadline());
-        let deadlines = [agent, stop, operation, self.next_expiry(), screen, host, self.next_budget_deadline()];
-        deadlines.into_iter().flatten().min()
+        let waits = [self.tell_at, self.host_waits.next_deadline(), self.next_child_deadline()];
+        let deadlines =
+            [agent, stop, operation, self.next_expiry(), self.next_budget_deadline()].into_iter().chain(waits);
+        deadlines.flatten().min()
     }
 
     /// Somebody set the wall clock, ahead by so much or back: what is due in five seconds is still due in five seconds.
@@ -39,6 +41,7 @@ impl Machine {
             Some((_, Operation::Resume(_))) | None => None,
         };
         self.spending.clock_was_set(by_ms);
+        delegating::clock_was_set(&mut self.child_waits, by_ms);
         let expiries = self.expiries.values_mut().chain(self.host_waits.deadlines());
         for deadline in [agent, stop, operation, self.tell_at.as_mut()].into_iter().flatten().chain(expiries) {
             *deadline = deadline.plus_millis(by_ms);

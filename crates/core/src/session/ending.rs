@@ -77,6 +77,7 @@ impl Machine {
         let limits = self.setup.limits;
         self.expire_asks(at, out);
         self.tick_host_waits(at, out);
+        self.tick_child_waits(at, out);
         self.tick_screen(at, out);
         self.tick_budgets(at, out);
         if self.is_told_by_log() {

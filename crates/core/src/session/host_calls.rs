@@ -8,13 +8,14 @@ mod waiting;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub(super) use self::artifacts::{reading, reading_path};
+pub(super) use self::artifacts::{delegates, reading_path, ruled};
 pub(super) use self::waiting::{HostWaits, Waited};
 use super::machine::{Machine, Output};
+use crate::delegation;
 use crate::event::{AGENT, Event, Question, QuestionOption, QuestionRequest};
 use crate::host_tools::{
-    self, ASK_USER, GET_STATE, HostTool, NAMES, PATCH_STATE, PUBLISH_ARTIFACT, REMOVE_COMPONENT, RENDER_COMPONENT,
-    UPDATE_COMPONENT, WAIT_FOR_USER,
+    self, ASK_USER, DELEGATE, DELEGATE_MESSAGE, DELEGATE_STATUS, DELEGATE_STOP, GET_STATE, HostTool, NAMES,
+    PATCH_STATE, PUBLISH_ARTIFACT, REMOVE_COMPONENT, RENDER_COMPONENT, UPDATE_COMPONENT, WAIT_FOR_USER,
 };
 use crate::id::{Seq, SubagentId};
 use crate::runtime::{AskRequest, HostCall, Order};
@@ -25,19 +26,28 @@ use crate::time::Timestamp;
 const MAX_RESULT_BYTES: usize = 64 * 1024;
 
 /// What a call comes to at once.
-enum Served {
+pub(super) enum Served {
     Now(Value),
     /// Somebody has to do something first.
     Later,
 }
 
 /// What came of a call: a result, or why there is none, for the model.
-type Outcome = Result<Served, String>;
+pub(super) type Outcome = Result<Served, String>;
 
 impl Machine {
     /// The tools that the agent is offered.
     pub(super) fn host_tools(&self) -> Vec<HostTool> {
-        host_tools::offered(&self.state.params(&self.setup.params), &self.registry())
+        host_tools::offered(&self.params_of_tools(), &self.registry())
+    }
+
+    /// What says which tools are offered. Whether delegating is among them depends on more than the session's parameters.
+    fn params_of_tools(&self) -> Value {
+        let mut params = self.state.params(&self.setup.params);
+        if let Some(params) = params.as_object_mut() {
+            params.insert(delegation::ALLOWED.to_owned(), self.may_delegate().into());
+        }
+        params
     }
 
     pub(super) fn host_call(&mut self, call: HostCall, at: Timestamp, out: &mut Output) {
@@ -49,7 +59,7 @@ impl Machine {
     }
 
     fn serve(&mut self, call: &HostCall, at: Timestamp, out: &mut Output) -> Outcome {
-        let params = self.state.params(&self.setup.params);
+        let params = self.params_of_tools();
         if !host_tools::is_offered(&params, &call.name) {
             let offered: Vec<&str> = NAMES.into_iter().filter(|name| host_tools::is_offered(&params, name)).collect();
             let offered = if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") };
@@ -70,12 +80,22 @@ impl Machine {
             GET_STATE => self.get_state(call),
             PATCH_STATE => self.patch_state_for_agent(call, at, out),
             PUBLISH_ARTIFACT => self.publish(call, at, out),
+            DELEGATE => self.delegate(call, at, out),
+            DELEGATE_STATUS => self.delegate_status(call, at),
+            DELEGATE_MESSAGE => self.delegate_message(call, at, out),
+            DELEGATE_STOP => self.delegate_stop(call, at, out),
             other => Err(format!("there is no tool {other}")),
         }
     }
 
     /// Writes a fact that a call has led to.
-    fn emit_for(&mut self, call: &HostCall, event: impl Into<Event>, at: Timestamp, out: &mut Output) -> Seq {
+    pub(super) fn emit_for(
+        &mut self,
+        call: &HostCall,
+        event: impl Into<Event>,
+        at: Timestamp,
+        out: &mut Output,
+    ) -> Seq {
         let owner = self.owner_of(call);
         let turn_id = self.turn_of(owner.as_ref());
         self.emit_as(at, out, owner, turn_id, event.into())
@@ -136,7 +156,7 @@ fn host_result(key: String, output: String) -> Order {
 }
 
 /// What a model gave, as what a tool takes. Models that write JSON into a text are understood too.
-fn read<T: DeserializeOwned>(call: &HostCall, nested: &[&str]) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(call: &HostCall, nested: &[&str]) -> Result<T, String> {
     let mut input = if call.input.is_null() { json!({}) } else { call.input.clone() };
     if let Some(fields) = input.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

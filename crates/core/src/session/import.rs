@@ -53,6 +53,7 @@ impl Machine {
         if let Some(mode) = mode.and_then(|_| guarded("mode")) {
             self.emit(at, out, ModeChanged { mode: mode.to_owned(), by: Some(by) });
         }
+        self.settle_imported_children(at, out);
     }
 
     pub(super) fn needs_consent(&self) -> bool {

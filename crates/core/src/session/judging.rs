@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::host_calls::{reading, reading_path, refuse_host_call};
+use super::host_calls::{delegates, reading_path, refuse_host_call, ruled};
 use super::machine::{Effect, Machine, Output, ReplyTo};
 use crate::command::{AfterAnswer, Answer, ClientCommand, Command, Refusal};
 use crate::event::{AskExpiry, PermissionOption, PermissionReply, PermissionRequest, RuleScope, ToolDecided};
@@ -72,9 +72,9 @@ impl Machine {
                     None => (&request.tool_name, &request.tool_input, None, subagent_id),
                 }
             }
-            // What it reads, it must be allowed to read.
+            // What it reads, it must be allowed to read; and what it has done by others, to have done.
             Report::HostCall(_) => {
-                let call = reading(report)?;
+                let call = ruled(report)?;
                 (&call.name, &call.input, None, &call.subagent_id)
             }
             Report::OfTurn { turn, report } if self.is_open_turn(turn) => return self.to_judge(report),
@@ -197,18 +197,25 @@ impl Machine {
 
     /// A call of a tool of the session's own is carried out by the session, so there is nobody who could ask.
     fn host_call_judged(&mut self, call: HostCall, judgement: &Judgement, at: Timestamp, out: &mut Output) {
-        if reading_path(&call) && judgement.effect.is_some() {
+        let is_ruled = reading_path(&call) || delegates(&call);
+        if is_ruled && judgement.effect.is_some() {
             self.decided(call.tool_use_id.as_ref(), &call.name, judgement, call.subagent_id.as_ref(), at, out);
         }
         let reason = &judgement.judged.reason;
         let refused = match judgement.effect {
+            Some(policy::Effect::Deny) if delegates(&call) => format!("a rule forbids to delegate: {reason}"),
+            Some(policy::Effect::Ask) if delegates(&call) => {
+                format!(
+                    "a person has to be asked before something is delegated ({reason}), and cannot be asked here; do it yourself"
+                )
+            }
             Some(policy::Effect::Deny) => format!("a rule forbids to read this file: {reason}"),
             Some(policy::Effect::Ask) => format!(
                 "a person has to be asked before this file is read ({reason}); read it with a tool of your own, then give its content"
             ),
             Some(policy::Effect::Allow) | None => return self.host_call(call, at, out),
         };
-        if reading_path(&call) { refuse_host_call(call.key, refused, out) } else { self.host_call(call, at, out) }
+        if is_ruled { refuse_host_call(call.key, refused, out) } else { self.host_call(call, at, out) }
     }
 
     /// An agent that asks although the rules have spoken is answered by them.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::budgets::Spending;
+use super::delegating::ChildWait;
 use super::host_calls::HostWaits;
 use super::judging::Judgements;
 use super::open::Scope;
@@ -18,11 +19,12 @@ use crate::blob::{self, Blob};
 use crate::budget::{self, Shared};
 use crate::command::{self, ClientCommand};
 use crate::component::Rules;
+use crate::delegation;
 use crate::event::{
     Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, RuleScope, SessionReady, SessionUpdated,
     Status, TurnStarted, UserMessage,
 };
-use crate::id::{AskId, IdSource, Seq, SessionId, SubagentId, TurnId};
+use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
 use crate::nesting;
 use crate::policy::Judgement;
 use crate::runtime::{
@@ -51,6 +53,8 @@ pub struct Setup {
     pub components: Arc<Rules>,
     /// What the configuration says of budgets.
     pub budgets: Arc<budget::Rules>,
+    /// How far delegating may go.
+    pub delegation: delegation::Rules,
 }
 
 /// How long things may take, in milliseconds, and how large they may be.
@@ -152,6 +156,16 @@ pub enum Effect {
         ask_id: AskId,
         at: Timestamp,
     },
+    /// Make a session that works for this one, and tell it what to do.
+    Delegate(Box<delegation::Start>),
+    /// Say more to it.
+    TellChild {
+        child: SessionId,
+        message_id: MessageId,
+        text: String,
+    },
+    /// Stop the turns of these sessions.
+    StopChildren(Vec<SessionId>),
     /// Ask the agent's processes to end.
     Terminate,
     /// End them.
@@ -198,6 +212,8 @@ pub struct Machine {
     pub(super) ask_keys: HashMap<AskId, String>,
     /// Calls of the session's own tools that wait for a person.
     pub(super) host_waits: HostWaits,
+    /// Those that wait for another session.
+    pub(super) child_waits: Vec<ChildWait>,
     /// The ask whether an imported session may run.
     pub(super) consent: Option<AskId>,
     /// What was done in components while no agent was there to hear it.
@@ -306,6 +322,7 @@ impl Machine {
             anchor: None,
             ask_keys: HashMap::new(),
             host_waits: HostWaits::default(),
+            child_waits: Vec::new(),
             consent: None,
             pending_callbacks: Vec::new(),
             refused: 0,
@@ -371,6 +388,7 @@ impl Machine {
         if self.recover_agent_told_by_log(at, out) {
             return;
         }
+        self.end_waiting_calls(at, out);
         if self.state.turn.is_some() {
             let reason = "the daemon ended while this turn was running".to_owned();
             self.finish_turn(at, out, Outcome::Interrupted, Some(reason), None, None);
@@ -580,6 +598,7 @@ impl Machine {
         }
         self.ask_keys.retain(|ask_id, _| self.state.open.asks.contains_key(ask_id));
         self.release_host_waits(reason, out);
+        self.release_child_waits(reason, out);
     }
 
     /// The turn that something belongs to: none, when a sub-agent does it in the background.

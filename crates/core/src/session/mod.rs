@@ -6,10 +6,12 @@
 mod agent;
 mod away;
 mod budgets;
+mod children;
 mod clients;
 mod commands;
 mod components;
 mod deadlines;
+mod delegating;
 mod emit;
 mod ending;
 mod expiring;
@@ -33,6 +35,7 @@ pub mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use self::delegating::asks_for_parent;
 pub use self::emit::SCHEDULES;
 pub use self::import::{IMPORTED, needs_consent, params_of_copy};
 pub use self::judging::ToJudge;

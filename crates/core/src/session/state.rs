@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::children::Children;
 use super::host_calls::Waited;
 use super::import;
 use super::news::News;
@@ -78,6 +79,8 @@ pub struct State {
     pub(super) ledger: Ledger,
     /// What somebody who was away wants to hear of.
     news: News,
+    /// The sessions that work for this one, and the one that it works for.
+    pub(super) children: Children,
 }
 
 /// A place in a conversation of the agent.
@@ -158,6 +161,7 @@ impl State {
         self.components.step(envelope);
         self.ledger.apply(envelope);
         self.news.apply(envelope);
+        self.children.apply(envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
                 self.ended = false;
@@ -422,7 +426,10 @@ impl State {
                 .is_some_and(|tools| !tools.is_empty()),
             agreed_at: self.agreed_at,
             spent: self.ledger.tally().map(Box::new),
-            at_rest: self.at_rest(),
+            parent_session_id: self.children.parent().cloned(),
+            delegated_asks: self.children.asks().cloned().collect(),
+            // Somebody has to look after a crash what has become of those that work for it.
+            at_rest: self.at_rest() && self.children.open().next().is_none(),
         }
     }
 

@@ -40,6 +40,7 @@ fn setup() -> Setup {
         ids: IdSource::seeded(1),
         components: std::sync::Arc::default(),
         budgets: std::sync::Arc::default(),
+        delegation: crate::delegation::Rules::default(),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Blocks as they first appear.
 
 use super::block::{
-    ArtifactBlock, Block, Decision, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock, QuestionBlock,
-    SubagentBlock, TextBlock, ToolBlock, ToolStatus,
+    ArtifactBlock, Block, Decision, DelegationBlock, ErrorBlock, ImageBlock, InterruptBlock, PermissionBlock,
+    QuestionBlock, SubagentBlock, TextBlock, ToolBlock, ToolStatus,
 };
 use super::mask::mask;
 use super::summary;
 use crate::event::{
-    ArtifactCreated, Failure, Interrupt, Part, PermissionRequest, QuestionRequest, SubagentStarted, ToolResult,
-    ToolStart,
+    ArtifactCreated, DelegationStarted, Failure, Interrupt, Part, PermissionRequest, QuestionRequest, SubagentStarted,
+    ToolResult, ToolStart,
 };
 use crate::time::Timestamp;
 
@@ -38,6 +38,22 @@ pub(super) fn part(NewBlock { id, at: started_at }: NewBlock, part: &Part) -> Bl
         }
         .into(),
     }
+}
+
+pub(super) fn delegation(NewBlock { id, at: started_at }: NewBlock, started: &DelegationStarted) -> Block {
+    DelegationBlock {
+        id,
+        started_at,
+        child_session_id: started.child_session_id.clone(),
+        runtime: started.runtime.clone(),
+        title: started.title.clone(),
+        cwd: started.cwd.clone(),
+        tool_use_id: started.tool_use_id.clone(),
+        waits: started.waits,
+        by: started.by.clone(),
+        ..DelegationBlock::default()
+    }
+    .into()
 }
 
 pub(super) fn tool(

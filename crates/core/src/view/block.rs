@@ -10,8 +10,8 @@ use super::nodes::PlanStep;
 use crate::blob::BlobRef;
 use crate::component::Component;
 use crate::event::{
-    AskExpiry, CompactionReason, CompactionTrigger, FileDiff, Image, Judged, PermissionOption, PermissionReply,
-    PolicyEffect, Question, RuleScope, Surface, Unanswered, WorkStatus,
+    AskExpiry, CompactionReason, CompactionTrigger, DelegatedAsk, DelegationState, FileDiff, Image, Judged,
+    PermissionOption, PermissionReply, PolicyEffect, Question, RuleScope, Surface, Unanswered, WorkStatus,
 };
 use crate::id::{AskId, SessionId, SubagentId, ToolUseId};
 use crate::time::Timestamp;
@@ -229,6 +229,26 @@ blocks! {
         pub tool_calls: u64,
         pub file_changes: u64,
         pub blocks: Vec<Block>,
+    }
+    /// Another session that works for this one.
+    Delegation(DelegationBlock) = "delegation" {
+        pub child_session_id: SessionId,
+        pub runtime: String,
+        pub title: String,
+        pub cwd: Option<String>,
+        pub state: DelegationState,
+        /// What it does.
+        pub activity: Option<String>,
+        /// What it and those that work for it ask of a person. The answers go to the sessions that are named.
+        pub asks: Vec<DelegatedAsk>,
+        /// What its last turn came to, or the beginning of it.
+        pub text: Option<String>,
+        pub reason: Option<String>,
+        pub tool_use_id: Option<ToolUseId>,
+        /// That call waits for its end.
+        pub waits: Option<bool>,
+        /// Who made it, when it was not the agent.
+        pub by: Option<String>,
     }
     Plan(PlanBlock) = "plan" {
         pub steps: Vec<PlanStep>,

@@ -69,6 +69,8 @@ pub struct Session {
     pub commands: Option<Vec<SlashCommand>>,
     /// What the session's model may be changed to.
     pub models: Option<Vec<crate::event::ModelChoice>>,
+    /// The session that it works for.
+    pub parent_session_id: Option<SessionId>,
 }
 
 /// What somebody said, or what the agent did in a turn.

@@ -141,6 +141,7 @@ pub(super) async fn permission(
         return Err(Problem::invalid("`updated_input` is for one call, so it does not go with `also`"));
     }
     let given = permission.into_answer()?;
+    let id = app.sessions.session_of_ask(&id, &ask_id).await?;
     match also {
         None => answer(&app, &id, ask_id, given, by).await,
         Some(Also::Equal) => {
@@ -241,7 +242,8 @@ pub(super) async fn answer(
     answer: Answer,
     by: String,
 ) -> Result<Json<Resolved>, Problem> {
-    let reply = app.sessions.execute(id, ClientCommand { by, command: Command::Answer { ask_id, answer } }).await?;
+    let id = app.sessions.session_of_ask(id, &ask_id).await?;
+    let reply = app.sessions.execute(&id, ClientCommand { by, command: Command::Answer { ask_id, answer } }).await?;
     let Reply::Resolved { seq } = reply else { return Err(Problem::unexpected("an answer")) };
     Ok(Json(Resolved { resolved: true, seq, also: Vec::new() }))
 }

@@ -180,6 +180,7 @@ pub(super) async fn accept(app: &App, id: &SessionId, by: String, send: Send) ->
         | Reply::Queue(_)
         | Reply::Queued(_)
         | Reply::State { .. }
+        | Reply::Inherited(_)
         | Reply::Noted { .. } => Err(Problem::unexpected("a message")),
     }
 }

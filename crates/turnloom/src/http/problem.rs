@@ -177,7 +177,8 @@ impl From<Refusal> for Problem {
             Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
             Refusal::AgentFailed { .. } => StatusCode::BAD_GATEWAY,
             Refusal::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::QueueFull(_) | Refusal::DelegationLimit(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::DelegationCycle(_) => StatusCode::CONFLICT,
         };
         let problem = Self::new(status, refusal.code(), refusal.to_string());
         match refusal {

@@ -82,6 +82,10 @@ pub(super) struct SessionView {
     lost_ask: Option<summary::LostAsk>,
     /// What went wrong since the last turn began.
     problem: Option<summary::Problem>,
+    /// The session that it works for.
+    parent_session_id: Option<SessionId>,
+    /// How many asks of sessions that work for it wait for a person, if any.
+    delegated_asks: Option<usize>,
     /// What it has spent and what it may, if it has or something limits it.
     budget: Option<SessionBudget>,
     capabilities: Capabilities,
@@ -125,6 +129,8 @@ impl SessionView {
             held: summary.held,
             lost_ask: summary.lost_ask,
             problem: summary.problem,
+            parent_session_id: summary.parent_session_id,
+            delegated_asks: Some(summary.delegated_asks.len()).filter(|count| *count > 0),
             budget,
             capabilities,
             created_at: row.created_at,
@@ -153,14 +159,26 @@ pub(super) struct Create {
     params: Map<String, Value>,
     /// A conversation that the agent has stored: the session begins with what was said in it.
     adopt: Option<String>,
+    /// The session that it works for: it is shown below that one, spends from the same budget, and may not be in a looser mode.
+    parent_session_id: Option<String>,
 }
 
-pub(super) async fn create(State(app): State<App>, Body(create): Body<Create>) -> Result<Response, Problem> {
+pub(super) async fn create(
+    State(app): State<App>,
+    Client(by): Client,
+    Body(create): Body<Create>,
+) -> Result<Response, Problem> {
     let id = parse_new_id(create.session_id.as_deref())?;
+    let parent = create.parent_session_id.as_deref().map(SessionId::parse).transpose();
+    let parent = parent.map_err(|error| Problem::invalid(format!("`parent_session_id`: {error}")))?;
     let new = NewSession { id, runtime: create.runtime, params: create.params };
-    let (row, created) = match &create.adopt {
-        Some(conversation) => app.sessions.adopt(new, conversation).await?,
-        None => app.sessions.create(new).await?,
+    let (row, created) = match (&create.adopt, &parent) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::invalid("`adopt` and `parent_session_id` do not go together"));
+        }
+        (Some(conversation), None) => app.sessions.adopt(new, conversation).await?,
+        (None, Some(parent)) => app.sessions.create_for(parent, new, by).await?,
+        (None, None) => app.sessions.create(new).await?,
     };
     let status = match created {
         Created::New => StatusCode::CREATED,

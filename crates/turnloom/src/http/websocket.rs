@@ -225,6 +225,7 @@ impl Connection {
                     | Reply::Queue(_)
                     | Reply::Queued(_)
                     | Reply::State { .. }
+                    | Reply::Inherited(_)
                     | Reply::Noted { .. },
                 ) => refuse(None, &Problem::unexpected("an op")),
                 Err(error) => return drop(frames.send(refuse(reference, &error.into()).to_string().into()).await),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use turnloom_core::delegation::Heard;
 use turnloom_core::event::{Envelope, Event, Part};
 use turnloom_core::id::{Seq, SessionId};
 use turnloom_core::policy;
@@ -32,17 +33,18 @@ pub(super) struct Actor {
     sessions: Sessions,
     row: SessionRow,
     requests: mpsc::Receiver<Request>,
+    heard: Heard,
 }
 
 impl Actor {
-    pub(super) fn new(sessions: Sessions, row: SessionRow, requests: mpsc::Receiver<Request>) -> Self {
-        Self { sessions, row, requests }
+    pub(super) fn new(sessions: Sessions, row: SessionRow, requests: mpsc::Receiver<Request>, heard: Heard) -> Self {
+        Self { sessions, row, requests, heard }
     }
 
     pub(super) async fn run(self) {
-        let Actor { sessions, row, mut requests } = self;
+        let Actor { sessions, row, mut requests, heard } = self;
         let id = row.id.clone();
-        let failure = match Session::load(sessions.clone(), row).await {
+        let failure = match Session::load(sessions.clone(), row, heard).await {
             Ok(mut session) => {
                 let failure = session.serve(&mut requests).await.err();
                 // The next actor of this session must find the old agent gone.
@@ -120,7 +122,7 @@ enum WakeReason {
 }
 
 impl Session {
-    async fn load(sessions: Sessions, row: SessionRow) -> Result<Self, Error> {
+    async fn load(sessions: Sessions, row: SessionRow, heard_of_children: Heard) -> Result<Self, Error> {
         let id = row.id.clone();
         let claim = sessions.log().claim(&id).await?;
         let (state, saved) = sessions.load_state(&id, claim.head).await?;
@@ -147,6 +149,10 @@ impl Session {
         let mut out = Output::default();
         let at = session.now();
         session.hear_of_spending(at, &mut out);
+        if let Some(parent) = session.machine.parent() {
+            session.sessions.works_for(&session.id, parent);
+        }
+        session.look_at_children(heard_of_children, &mut out).await?;
         session.machine.recover(at, &mut out);
         session.carry_out(out).await?;
         Ok(session)
@@ -468,6 +474,11 @@ impl Session {
                     Err(error) => tracing::error!(session = %self.id, %error, "a rule could not be kept"),
                 }
             }
+            Effect::Delegate(start) => self.sessions.delegate(self.id.clone(), *start),
+            Effect::TellChild { child, message_id, text } => {
+                self.sessions.tell_child(self.id.clone(), child, message_id, text);
+            }
+            Effect::StopChildren(children) => self.sessions.stop_children(&self.id, children),
             Effect::Terminate => self.agent.iter().for_each(|agent| agent.process.handle.terminate()),
             Effect::Kill => self.agent.iter().for_each(|agent| agent.process.handle.kill()),
         }

@@ -9,7 +9,8 @@ use turnloom_core::budget;
 use turnloom_core::client_tools;
 use turnloom_core::command::Refusal;
 use turnloom_core::component;
-use turnloom_core::event::{Record, readdress};
+use turnloom_core::delegation;
+use turnloom_core::event::{Delegated, Record, readdress};
 use turnloom_core::id::{IdSource, Seq, SessionId, TurnId};
 use turnloom_core::nesting;
 use turnloom_core::runtime::Takes;
@@ -35,6 +36,7 @@ const COMMON_PARAMS: &[&str] = &[
     component::SESSION_RULES,
     budget::OWN,
     budget::GROUP,
+    delegation::ALLOWED,
 ];
 
 /// Whether the agent gets what its scripts need to add facts.
@@ -71,6 +73,15 @@ pub struct Fork {
 impl Sessions {
     /// Creates a session, or finds the one that an earlier try of the same request made.
     pub async fn create(&self, new: NewSession) -> Result<(SessionRow, Created), Error> {
+        self.create_as(new, None).await
+    }
+
+    /// The same, for a session that works for another one.
+    pub(super) async fn create_as(
+        &self,
+        new: NewSession,
+        delegated: Option<Delegated>,
+    ) -> Result<(SessionRow, Created), Error> {
         self.check_params(&new.runtime, &new.params)?;
         let at = now();
         let mut ids = IdSource::seeded(seed());
@@ -78,7 +89,10 @@ impl Sessions {
         let params = Value::Object(new.params);
         let mut machine = self.machine(id.clone(), &new.runtime, params.clone(), State::default())?;
         let mut out = Output::default();
-        machine.create(at, &mut out);
+        match delegated {
+            Some(delegated) => machine.create_for(delegated, at, &mut out),
+            None => machine.create(at, &mut out),
+        }
         let created = self.store_new(&machine, out, Vec::new(), &new.runtime, &params, None).await?;
         if let Created::Exists(row) = &created
             && (row.runtime != new.runtime || row.params != params)
@@ -193,6 +207,7 @@ impl Sessions {
             ids: IdSource::seeded(seed()),
             components: Arc::clone(&self.0.components.borrow()),
             budgets: Arc::clone(self.0.budgets.rules()),
+            delegation: self.0.config.delegation.rules(),
         };
         let delivery = found.grace_ms().map_or(Delivery::Pipe, |grace_ms| Delivery::Log { open, grace_ms });
         Ok(Machine::new(setup, state).told_by(delivery).hearing_by(found.hearing()))
@@ -221,6 +236,9 @@ impl Sessions {
         let row = self.row(id).await?;
         let runtime = self.runtime(&row.runtime)?;
         mode.map_or(Ok(()), |mode| self.check_mode(runtime, "mode", mode, &row.params))?;
+        if let (Some(mode), Some(parent)) = (mode, &row.summary.parent_session_id) {
+            self.check_not_looser(mode, parent).await?;
+        }
         let known = runtime.settings();
         // Of the tools and components the session itself says what it thinks.
         let of_session = [
@@ -229,7 +247,11 @@ impl Sessions {
             component::SESSION_RULES,
             budget::OWN,
             budget::GROUP,
+            delegation::ALLOWED,
         ];
+        if settings.get(delegation::ALLOWED).is_some_and(|value| !value.is_boolean()) {
+            return Err(Error::Invalid(format!("`settings.{}` must be true or false", delegation::ALLOWED)));
+        }
         for (name, value) in settings.iter().filter(|(name, _)| !of_session.contains(&name.as_str())) {
             let Some(setting) = known.iter().find(|setting| setting.name == name) else {
                 let known: Vec<&str> = known.iter().map(|setting| setting.name).collect();
@@ -279,8 +301,10 @@ impl Sessions {
                 return Err(Error::Invalid(format!("`params.{name}` must be a string")));
             }
         }
-        if params.get(EMIT).is_some_and(|value| !value.is_boolean()) {
-            return Err(Error::Invalid(format!("`params.{EMIT}` must be true or false")));
+        for name in [EMIT, delegation::ALLOWED] {
+            if params.get(name).is_some_and(|value| !value.is_boolean()) {
+                return Err(Error::Invalid(format!("`params.{name}` must be true or false")));
+            }
         }
         for name in ["mode", "permission_mode"] {
             if let Some(mode) = params.get(name).and_then(Value::as_str) {

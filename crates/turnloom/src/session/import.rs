@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _};
 
 use serde_json::{Map, Value};
+use turnloom_core::budget;
 use turnloom_core::client_tools;
 use turnloom_core::component;
+use turnloom_core::delegation;
 use turnloom_core::event::{Envelope, readdress};
 use turnloom_core::id::SessionId;
 use turnloom_core::runtime::skips_approvals;
@@ -66,6 +68,10 @@ impl Sessions {
         for (name, value) in archive.state.settings() {
             let checked = if [client_tools::SESSION_TOOLS, client_tools::RUN_TOOLS].contains(&name.as_str()) {
                 client_tools::read(value).map(drop)
+            } else if [budget::OWN, budget::GROUP].contains(&name.as_str()) {
+                budget::check_params(archive.state.settings()).map_err(|(_, why)| why)
+            } else if name == delegation::ALLOWED {
+                value.as_bool().map(drop).ok_or_else(|| "must be true or false".to_owned())
             } else if [component::SESSION_COMPONENTS, component::SESSION_RULES].contains(&name.as_str()) {
                 component::check_params(archive.state.settings()).map_err(|(_, why)| why)
             } else {

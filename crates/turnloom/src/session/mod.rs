@@ -5,6 +5,7 @@ mod actor;
 mod adopt;
 mod clock;
 mod create;
+mod delegate;
 mod host_files;
 mod import;
 mod judging;
@@ -17,7 +18,7 @@ mod state;
 mod together;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -28,11 +29,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use turnloom_core::command::{ClientCommand, Command, Refusal, Reply};
 use turnloom_core::component::{self, Entry, Registry, Source};
+use turnloom_core::delegation::Heard;
 use turnloom_core::id::{MessageId, SessionId, TurnId};
 use turnloom_core::time::Timestamp;
 
 pub use self::create::{Fork, NewSession};
 pub(crate) use self::create::{fold, seed};
+pub(crate) use self::delegate::changed;
 pub use self::modes::ModeChoice;
 pub use self::state::STATE;
 pub use self::together::SettledAlong;
@@ -107,6 +110,10 @@ struct Inner {
     rule_stored: watch::Sender<Option<together::RuleStored>>,
     /// One at a time is copied or imported: each holds a whole log in memory.
     copying: Semaphore,
+    /// For whom each session works that was awake and works for one.
+    parents: Locked<HashMap<SessionId, SessionId>>,
+    /// Those that an earlier daemon left, and that were not awake since.
+    left_behind: Locked<HashSet<SessionId>>,
     slash_commands: slash_commands::SlashCommands,
     mirrors: mirror::Mirrors,
     taps: wire::Taps,
@@ -174,6 +181,8 @@ impl Sessions {
             damaged: Locked::default(),
             rule_stored: watch::Sender::new(None),
             copying: Semaphore::new(1),
+            parents: Locked::default(),
+            left_behind: Locked::default(),
             slash_commands: slash_commands::SlashCommands::default(),
             mirrors: mirror::Mirrors::default(),
             taps: wire::Taps::default(),
@@ -289,7 +298,9 @@ impl Sessions {
     /// Settles what an earlier daemon left open, and goes on with what it had accepted.
     pub async fn recover(&self) -> Result<usize, Error> {
         let mut settled = 0;
-        for id in self.0.log.unsettled().await? {
+        let left = self.0.log.unsettled().await?;
+        self.0.left_behind.lock().extend(left.iter().cloned());
+        for id in left {
             match self.wake(&id).await {
                 Ok(_) => settled += 1,
                 Err(Error::Log(error)) if !matches!(error, log::Error::NotFound(_)) => return Err(error.into()),
@@ -329,7 +340,8 @@ impl Sessions {
         }
         let (sender, requests) = mpsc::channel(MAX_WAITING_COMMANDS);
         awake.insert(id.clone(), sender.clone());
-        let actor = actor::Actor::new(self.clone(), row, requests);
+        let heard = if self.0.left_behind.lock().remove(id) { Heard::AfterRestart } else { Heard::AsItHappens };
+        let actor = actor::Actor::new(self.clone(), row, requests, heard);
         self.0.tracker.spawn(actor.run());
         Ok(sender)
     }

@@ -30,6 +30,10 @@ export type InterruptBlock = Schemas['InterruptBlock'] & {
 }
 export type ComponentBlock = Schemas['ComponentBlock'] & ComponentState
 export type SubagentBlock = Omit<Schemas['SubagentBlock'], 'blocks'> & { blocks: Block[] }
+/** Another session that works for this one. */
+export type DelegationBlock = Schemas['DelegationBlock']
+/** An ask of such a session; `session_id` says which one is answered. */
+export type DelegatedAsk = Schemas['DelegatedAsk']
 export type PlanBlock = Schemas['PlanBlock']
 export type DiffBlock = Schemas['DiffBlock']
 export type ArtifactBlock = Schemas['ArtifactBlock']

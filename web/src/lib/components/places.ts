@@ -70,6 +70,8 @@ export function isCovered(
 ): boolean {
   const id = block.covered_by
   if (id === undefined) return false
+  // The card of another session says what its call would say.
+  if (beside.some((other) => other.kind === 'delegation' && other.child_session_id === id)) return true
   const near = beside.findLast((other) => other.kind === 'component' && other.component_id === id)
   const component = near?.kind === 'component' && near.surface === 'chat' ? near : chatBlock(view, id)
   if (!component || component.status === 'error') return false

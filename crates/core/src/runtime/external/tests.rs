@@ -44,6 +44,7 @@ impl Bench {
             ids: IdSource::seeded(7),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let delivery = match framing {
             Framing::Plain => Delivery::Pipe,
@@ -112,6 +113,7 @@ impl Bench {
                 }
                 Effect::Kill | Effect::Terminate => exits += 1,
                 Effect::Attach | Effect::Disconnect | Effect::StoreRule { .. } | Effect::Reply { .. } => {}
+                Effect::Delegate(_) | Effect::TellChild { .. } | Effect::StopChildren(_) => {}
             }
         }
         self.written(&written.bytes);

@@ -38,6 +38,7 @@ impl Bench {
             ids: IdSource::seeded(1),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let mut bench = Self {
             machine: Machine::new(setup, State::default()),
@@ -79,6 +80,9 @@ impl Bench {
                 Effect::Attach
                 | Effect::Disconnect
                 | Effect::StoreRule { .. }
+                | Effect::Delegate(_)
+                | Effect::TellChild { .. }
+                | Effect::StopChildren(_)
                 | Effect::Terminate
                 | Effect::Kill
                 | Effect::Reply { .. } => {}

@@ -96,6 +96,10 @@ fn the_demo_shows_almost_every_type() {
             // It needs rules.
             &"tool_decided",
             &"subagent_updated",
+            // Delegating has to be allowed.
+            &"delegated",
+            &"delegation_started",
+            &"delegation_updated",
             &"component_remove",
             &"component_callback",
             &"artifact_removed",

@@ -42,15 +42,21 @@ impl Bench {
             ids: IdSource::seeded(1),
             components: std::sync::Arc::new(components),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let machine = Machine::new(setup, State::default());
         Self::of(machine)
     }
 
-    pub(in crate::session) fn of(machine: Machine) -> Self {
-        let mut bench = Self { machine, log: Vec::new(), orders: Vec::new(), now: NOW, replies: 0 };
+    pub(in crate::session) fn of(mut machine: Machine) -> Self {
         let mut out = Output::default();
-        bench.machine.create(NOW, &mut out);
+        machine.create(NOW, &mut out);
+        Self::made(machine, out)
+    }
+
+    /// A machine that has said this already.
+    pub(in crate::session) fn made(machine: Machine, out: Output) -> Self {
+        let mut bench = Self { machine, log: Vec::new(), orders: Vec::new(), now: NOW, replies: 0 };
         bench.take(out);
         bench
     }

@@ -7,7 +7,7 @@ use super::{Outcome, Served, read};
 use crate::blob;
 use crate::component;
 use crate::event::{ArtifactCreated, ArtifactUpdated, ArtifactVersion};
-use crate::host_tools::{MAX_FILE_BYTES, PUBLISH_ARTIFACT, media_type_of};
+use crate::host_tools::{DELEGATE, DELEGATE_MESSAGE, MAX_FILE_BYTES, PUBLISH_ARTIFACT, media_type_of};
 use crate::runtime::{HostCall, HostFile, Report};
 use crate::session::machine::{Machine, Output};
 use crate::time::Timestamp;
@@ -109,10 +109,15 @@ pub(in crate::session) fn reading_path(call: &HostCall) -> bool {
     wanted_path(call).is_some()
 }
 
-/// The call of a report that reads a file, which rules may have something against.
-pub(in crate::session) fn reading(report: &Report) -> Option<&HostCall> {
+/// Whether a call has another agent do something.
+pub(in crate::session) fn delegates(call: &HostCall) -> bool {
+    [DELEGATE, DELEGATE_MESSAGE].contains(&call.name.as_str())
+}
+
+/// The call of a report which rules may have something against: it reads a file, or delegates.
+pub(in crate::session) fn ruled(report: &Report) -> Option<&HostCall> {
     match report {
-        Report::HostCall(call) => wanted_path(call).map(|_| call.as_ref()),
+        Report::HostCall(call) => (reading_path(call) || delegates(call)).then_some(call.as_ref()),
         _ => None,
     }
 }

@@ -21,6 +21,7 @@ fn bench_with(params: Value, hold_ms: Option<i64>) -> Bench {
         ids: IdSource::seeded(1),
         components: Arc::new(Rules::default()),
         budgets: std::sync::Arc::default(),
+        delegation: crate::delegation::Rules::default(),
     };
     let mut bench = Bench::of(Machine::new(setup, State::default()));
     bench.turn();

@@ -42,6 +42,7 @@ impl Imported {
             ids: IdSource::seeded(1),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         Self { machine: Machine::new(setup, state), log }
     }

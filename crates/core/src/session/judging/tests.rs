@@ -32,6 +32,7 @@ impl Bench {
             ids: IdSource::seeded(1),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let mut bench = Self { machine: Machine::new(setup, State::default()), log: Vec::new(), effects: Vec::new() };
         let mut out = Output::default();

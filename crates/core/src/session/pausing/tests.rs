@@ -36,6 +36,7 @@ impl Bench {
             ids: IdSource::seeded(1),
             components: Arc::default(),
             budgets: Arc::new(Rules { counts_time: true, ..Rules::default() }),
+            delegation: crate::delegation::Rules::default(),
         };
         let mut bench = Self { machine: Machine::new(setup, State::default()), log: Vec::new(), at: NOW };
         bench.machine.create(NOW, &mut Output::default());

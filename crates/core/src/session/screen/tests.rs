@@ -21,6 +21,7 @@ fn machine(params: Value, steer: bool, state: State) -> Machine {
         ids: IdSource::seeded(state.head.0),
         components: Arc::new(Rules::default()),
         budgets: std::sync::Arc::default(),
+        delegation: crate::delegation::Rules::default(),
     };
     Machine::new(setup, state).hearing_by(Hearing::Messages)
 }

@@ -67,6 +67,7 @@ impl FakeAgent {
             Effect::Terminate => self.ending |= self.stop_behavior != StopBehavior::NeedsKill,
             Effect::Kill => self.ending = true,
             Effect::Reply { .. } | Effect::StoreRule { .. } | Effect::Attach | Effect::Disconnect => {}
+            Effect::Delegate(_) | Effect::TellChild { .. } | Effect::StopChildren(_) => {}
             Effect::Order(order) => match order {
                 Order::Prompt { .. } => (self.in_turn, self.used) = (true, 0),
                 Order::Compact { .. } => (self.in_turn, self.compacting) = (true, true),
@@ -234,7 +235,9 @@ impl FakeAgent {
         let id = format!("c{}", dice.below(3));
         let surface = dice.pick(["chat", "sidebar", "overlay", "nowhere"]);
         let path = format!("/k{}", dice.below(3));
-        let (name, input) = match dice.below(9) {
+        let (name, input) = match dice.below(12) {
+            9 | 10 => ("delegate", json!({ "runtime": "other", "prompt": id, "wait": dice.one_in(2) })),
+            11 => ("delegate_status", json!({})),
             0 => ("render_component", json!({ "name": "progress", "component_id": id, "surface": surface })),
             1 => ("render_component", json!({ "name": "chart", "props": { "type": "bar" }, "status": "loading" })),
             2 => ("update_component", json!({ "component_id": id, "mode": "append", "props": { "label": "more" } })),
@@ -250,7 +253,8 @@ impl FakeAgent {
         if matches!(name, "ask_user" | "wait_for_user") {
             self.asks.push(key.clone());
         }
-        let tool_use_id = dice.one_in(2).then_some(call);
+        // Who delegates is always known by its call.
+        let tool_use_id = (dice.one_in(2) || name == "delegate").then_some(call);
         let call = HostCall { key, name: name.to_owned(), input, tool_use_id, subagent_id, file: None };
         Report::HostCall(Box::new(call))
     }

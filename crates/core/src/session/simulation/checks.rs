@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{BudgetState, Envelope, Event, Origin, Unanswered};
+use crate::delegation::message_id;
+use crate::event::{BudgetState, DelegationState, Envelope, Event, Origin, Unanswered};
 
 /// What ended by itself must have said so before: when, and how. Nothing opaque is allowed by waiting.
 pub(super) fn wrongly_expired(log: &[Envelope]) -> Vec<String> {
@@ -98,5 +99,48 @@ pub(super) fn wrongly_paused(log: &[Envelope]) -> Vec<String> {
             _ => {}
         }
     }
+    wrong
+}
+
+/// How a turn of another session ended is brought by one message, unless a call was told, or the session was stopped from here or is closed.
+pub(super) fn wrongly_delegated(log: &[Envelope]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (mut queued, mut begun) = (BTreeMap::new(), BTreeMap::new());
+    for envelope in log {
+        match &envelope.event {
+            Event::UserMessage(message) => *begun.entry(&message.message_id).or_insert(0) += 1,
+            Event::QueueChanged(changed) => {
+                // What is edited is said again.
+                let added = changed.added.iter().filter(|added| !added.message_id.as_str().starts_with("m"));
+                added.for_each(|added| *queued.entry(&added.message_id).or_insert(0) += 1);
+            }
+            _ => {}
+        }
+    }
+    let (mut stopping, mut archived, mut ended) = (BTreeSet::new(), false, false);
+    for envelope in log {
+        match &envelope.event {
+            Event::SessionUpdated(updated) => archived = updated.archived.unwrap_or(archived),
+            Event::SessionEnded(_) => ended = true,
+            Event::SessionReady(_) => ended = false,
+            Event::DelegationUpdated(updated) if updated.state == DelegationState::Stopping => {
+                stopping.insert(&updated.child_session_id);
+            }
+            Event::DelegationUpdated(updated) if !updated.state.is_open() => {
+                let was_stopped = stopping.remove(&updated.child_session_id);
+                let has_ended = updated.turn_id.is_some() || updated.reason.is_some();
+                if !has_ended || was_stopped || archived || ended || !updated.told.is_empty() {
+                    continue;
+                }
+                let id = message_id(&updated.child_session_id, updated.turn_id.as_ref());
+                if !begun.contains_key(&id) && !queued.contains_key(&id) {
+                    wrong.push(format!("{}: nobody has heard of {id}", envelope.seq));
+                }
+            }
+            _ => {}
+        }
+    }
+    let twice = begun.iter().filter(|(id, times)| id.as_str().starts_with("delegation-") && **times > 1);
+    wrong.extend(twice.map(|(id, times)| format!("{id} was said {times} times")));
     wrong
 }

@@ -3,6 +3,7 @@
 
 mod agent;
 mod checks;
+mod children;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use self::agent::FakeAgent;
-use self::checks::{wrongly_expired, wrongly_paused, wrongly_told};
+use self::checks::{wrongly_delegated, wrongly_expired, wrongly_paused, wrongly_told};
+use self::children::Children;
 use super::{Effect, Input, Limits, Machine, Output, ReplyTo, Setup, State};
 use crate::budget::{self, Shared, SharedSum, Spent};
 use crate::command::{
@@ -115,6 +117,7 @@ struct World<L> {
     log: L,
     machine: Machine,
     agent: FakeAgent,
+    children: Children,
     next_reply: ReplyTo,
     waiting: BTreeMap<ReplyTo, Asked>,
     /// What clients were told, and what must therefore be true of the log.
@@ -135,6 +138,7 @@ impl<L: SimulatedLog> World<L> {
             machine: machine(seed, 0, State::default()),
             log,
             agent,
+            children: Children::default(),
             dice,
             next_reply: 0,
             waiting: BTreeMap::new(),
@@ -177,6 +181,7 @@ impl<L: SimulatedLog> World<L> {
                 })
             }
             3 if self.dice.one_in(3) => Some(self.shared()),
+            4 if self.dice.one_in(3) => self.child_news(),
             3..=8 => self.agent.speak(&mut self.dice),
             _ => {
                 // Time passes, sometimes to just where it matters.
@@ -186,6 +191,16 @@ impl<L: SimulatedLog> World<L> {
                 Some(Input::Tick)
             }
         }
+    }
+
+    /// What has become of a session that works for this one.
+    fn child_news(&mut self) -> Option<Input> {
+        let news = self.children.news(&mut self.dice)?;
+        let reply_to = self.next_reply;
+        self.next_reply += 1;
+        self.waiting.insert(reply_to, Asked::Other);
+        let command = ClientCommand { by: "delegation".to_owned(), command: Command::Child(Box::new(news)) };
+        Some(Input::Command { command, reply_to })
     }
 
     /// What other sessions have spent by now, and what people have said there.
@@ -339,6 +354,7 @@ impl<L: SimulatedLog> World<L> {
                 {
                     self.complaints.push("a call runs while a person is asked about the budget".to_owned());
                 }
+                Effect::Delegate(start) => self.children.made(start.child),
                 effect => self.agent.receive(effect, &mut self.dice),
             }
         }
@@ -384,6 +400,16 @@ impl<L: SimulatedLog> World<L> {
         self.waiting.clear();
         self.reload();
         let mut out = Output::default();
+        for (child, _, _) in self.machine.unsettled_children() {
+            // Where nothing is found, it goes on.
+            if self.dice.one_in(2) {
+                let news = self.children.found(&child, &mut self.dice);
+                let command = ClientCommand { by: "delegation".to_owned(), command: Command::Child(Box::new(news)) };
+                self.machine.handle(Input::Command { command, reply_to: ReplyTo::MAX }, self.now, &mut out);
+            }
+        }
+        // Nobody waits for these.
+        out.effects.retain(|effect| !matches!(effect, Effect::Reply { to: ReplyTo::MAX, .. }));
         self.machine.recover(self.now, &mut out);
         if !out.effects.is_empty() || out.facts.iter().any(|fact| matches!(fact.event, Event::TurnStarted(_))) {
             self.complaints.push(format!("something runs by surprise after a restart: {out:?}"));
@@ -480,6 +506,7 @@ impl<L: SimulatedLog> World<L> {
         let has_room = self.machine.state().queue_items().len() < QUEUE;
         broken.extend(wrongly_told(&log, has_room));
         broken.extend(wrongly_paused(&log));
+        broken.extend(wrongly_delegated(&log));
         let sent: BTreeSet<&MessageId> = log
             .iter()
             .filter_map(|envelope| match &envelope.event {
@@ -582,6 +609,7 @@ fn machine(seed: u64, life: u64, state: State) -> Machine {
         ids: IdSource::seeded(seed ^ (life << 40)),
         components: Arc::new(component_rules()),
         budgets: Arc::new(budgets(seed)),
+        delegation: crate::delegation::Rules { allowed: true, total: 20, ..crate::delegation::Rules::default() },
     };
     Machine::new(setup, state).hearing_by(hearing)
 }

@@ -93,6 +93,8 @@ enum Key {
     Tool(String),
     Ask(String),
     Subagent(String),
+    /// A session that works for this one.
+    Delegation(String),
     Component(String),
     /// The row of the call that this component shows.
     CoveredRow(String),
@@ -221,6 +223,12 @@ impl Step<'_> {
                 self.session(|session| session.ended = Some(ended.clone()));
                 self.note("The session has ended");
             }
+            Event::Delegated(delegated) => {
+                let parent = delegated.parent_session_id.clone();
+                self.session(|session| session.parent_session_id = parent);
+            }
+            Event::DelegationStarted(started) => self.delegation_started(started),
+            Event::DelegationUpdated(updated) => self.delegation_updated(updated),
             Event::StateSnapshot(snapshot) => self.shared_state(snapshot.state.clone()),
             Event::StateDelta(delta) => self.patched_state(delta),
             Event::PlanUpdated(plan) => self.plan(plan),

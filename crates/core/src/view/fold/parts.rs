@@ -131,7 +131,7 @@ struct OwnedHead {
 impl Fold {
     /// Raised with every change to what is stored, and to what the fold makes of a log: what an older version stored is then folded anew. The tests
     /// notice both.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
 
     /// What a store should hold of this fold: each part, and the event that last changed it. It is stored with that position.
     pub fn parts(&self) -> Vec<(Part, Seq)> {
@@ -228,6 +228,8 @@ impl Fold {
             Event::SubagentStarted(started) => started.parent_subagent_id.as_ref().is_some_and(subagent),
             Event::SubagentUpdated(updated) => subagent(&updated.subagent_id),
             Event::SubagentEnded(ended) => subagent(&ended.subagent_id),
+            Event::DelegationStarted(started) => is_absent(Key::Delegation(started.child_session_id.to_string())),
+            Event::DelegationUpdated(updated) => is_absent(Key::Delegation(updated.child_session_id.to_string())),
             Event::ArtifactUpdated(updated) => is_absent(Key::Artifact(updated.artifact_id.clone())),
             Event::ArtifactVersion(version) => is_absent(Key::Artifact(version.artifact_id.clone())),
             Event::ArtifactRemoved(removed) => is_absent(Key::Artifact(removed.artifact_id.clone())),
@@ -274,7 +276,7 @@ impl Fold {
             Key::Text(None, _) | Key::Tool(_) | Key::Ask(_) => is_open(path),
             Key::Text(Some(_), _) | Key::Plan(_) | Key::Diff(_) => false,
             Key::CoveredRow(id) => components.contains(id),
-            Key::Subagent(_) | Key::Component(_) | Key::Artifact(_) | Key::Compaction => true,
+            Key::Subagent(_) | Key::Delegation(_) | Key::Component(_) | Key::Artifact(_) | Key::Compaction => true,
         });
         self.open.early.clear();
         self.open.decided.clear();
@@ -295,6 +297,7 @@ impl Block {
             Self::Question(block) => block.state == QuestionState::Pending,
             Self::Interrupt(block) => block.state == InterruptState::Pending,
             Self::Subagent(block) => block.status == SubagentStatus::Running,
+            Self::Delegation(block) => block.state.is_open(),
             Self::Compaction(block) => block.status == CompactionStatus::Running,
             Self::Component(_) | Self::Artifact(_) | Self::Image(_) => true,
             Self::Plan(_) | Self::Diff(_) | Self::Error(_) | Self::Note(_) | Self::Unknown(_) => false,

@@ -169,6 +169,8 @@ impl Step<'_> {
         let title = forked.from_title.as_deref().filter(|title| !title.is_empty()).unwrap_or("another session");
         let from = Some(forked.from_session.clone());
         self.line(NoteLevel::Info, format!("Forked from {title}"), from);
+        // A copy works for nobody.
+        self.session(|session| session.parent_session_id = None);
     }
 
     pub(super) fn note(&mut self, label: &str) {

@@ -2,12 +2,13 @@
 
 use super::{Key, Step, tell};
 use crate::event::{
-    BackgroundEnded, BackgroundKind, BackgroundStarted, SubagentEnded, SubagentStarted, SubagentUpdated,
+    BackgroundEnded, BackgroundKind, BackgroundStarted, DelegationStarted, DelegationUpdated, SubagentEnded,
+    SubagentStarted, SubagentUpdated,
 };
-use crate::id::{BackgroundId, SubagentId};
+use crate::id::{BackgroundId, SessionId, SubagentId};
 use crate::nesting::MAX_SUBAGENTS;
 use crate::view::begin;
-use crate::view::block::{SubagentBlock, ToolBlock, ToolStatus};
+use crate::view::block::{DelegationBlock, SubagentBlock, ToolBlock, ToolStatus};
 use crate::view::nodes::BackgroundWork;
 
 impl Step<'_> {
@@ -38,6 +39,30 @@ impl Step<'_> {
             block.tool_calls = ended.tool_calls;
             block.file_changes = ended.file_changes;
             block.ended_at = Some(at);
+        });
+    }
+
+    /// The card of another session stands for the call that began it.
+    pub(super) fn delegation_started(&mut self, started: &DelegationStarted) {
+        let card = delegation(&started.child_session_id);
+        self.insert_as(card, |birth| begin::delegation(birth, started));
+        if let Some(path) = started.tool_use_id.as_ref().and_then(|call| self.place(&Key::Tool(call.to_string()))) {
+            let now = Some(started.child_session_id.to_string());
+            self.set_at(&path, "covered_by", now, |block: &mut ToolBlock, now| block.covered_by = now);
+        }
+    }
+
+    pub(super) fn delegation_updated(&mut self, updated: &DelegationUpdated) {
+        let at = self.envelope.ts;
+        self.edit(&delegation(&updated.child_session_id), |block: &mut DelegationBlock| {
+            block.state = updated.state;
+            block.activity.clone_from(&updated.activity);
+            block.asks.clone_from(&updated.asks);
+            let has_ended = updated.turn_id.is_some() || updated.text.is_some() || updated.reason.is_some();
+            if has_ended {
+                (block.text, block.reason) = (updated.text.clone(), updated.reason.clone());
+            }
+            block.ended_at = (!updated.state.is_open()).then(|| block.ended_at.filter(|_| !has_ended).unwrap_or(at));
         });
     }
 
@@ -102,4 +127,8 @@ impl Step<'_> {
 
 fn key(subagent_id: &SubagentId) -> Key {
     Key::Subagent(subagent_id.to_string())
+}
+
+fn delegation(child: &SessionId) -> Key {
+    Key::Delegation(child.to_string())
 }

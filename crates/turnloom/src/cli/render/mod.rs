@@ -185,6 +185,8 @@ impl Renderer {
             Event::SubagentEnded(ended) => self.subagent_ended(ended),
             Event::BackgroundStarted(started) => self.background_started(by, started),
             Event::BackgroundEnded(ended) => self.background_ended(by, ended),
+            Event::DelegationStarted(started) => self.delegation_started(by, started),
+            Event::DelegationUpdated(updated) => self.delegation_updated(by, updated),
             Event::ComponentUpdate(update) => self.component(by, update),
             Event::ComponentRemove(removed) => {
                 let name = self.named(&removed.component_id);
@@ -243,6 +245,7 @@ impl Renderer {
             | Event::TurnResult(_)
             | Event::ComponentCallback(_)
             | Event::Forked(_)
+            | Event::Delegated(_)
             | Event::QueueChanged(_)
             | Event::Unknown(_) => {}
         }

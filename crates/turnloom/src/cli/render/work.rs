@@ -4,8 +4,9 @@ use std::mem;
 
 use serde_json::Value;
 use turnloom_core::event::{
-    ArtifactCreated, ArtifactVersion, BackgroundEnded, BackgroundStarted, CompactionEnd, ComponentUpdate, DiffUpdated,
-    FileChange, PlanStep, PlanUpdated, StepStatus, SubagentEnded, SubagentStarted, SubagentUpdated, WorkStatus,
+    ArtifactCreated, ArtifactVersion, BackgroundEnded, BackgroundStarted, CompactionEnd, ComponentUpdate,
+    DelegationStarted, DelegationState, DelegationUpdated, DiffUpdated, FileChange, PlanStep, PlanUpdated, StepStatus,
+    SubagentEnded, SubagentStarted, SubagentUpdated, WorkStatus,
 };
 use turnloom_core::id::SubagentId;
 
@@ -36,6 +37,23 @@ impl Renderer {
         let depth = self.depth(parent) + 1;
         self.subagents.insert(started.subagent_id.clone(), Subagent { name, depth });
         self.delegated.extend(started.parent_tool_use_id.clone());
+    }
+
+    pub(super) fn delegation_started(&mut self, by: Option<&SubagentId>, started: &DelegationStarted) {
+        let what = format!("{}: {} ({})", started.runtime, one_line(&started.title), started.child_session_id);
+        self.note(by, Ink::Cyan, "◆", &what);
+    }
+
+    /// How it ended, and that it asks. What it does would only stand in the way.
+    pub(super) fn delegation_updated(&mut self, by: Option<&SubagentId>, updated: &DelegationUpdated) {
+        let id = &updated.child_session_id;
+        if let Some(asked) = updated.asks.first() {
+            self.note(by, Ink::Yellow, "◆", &format!("{id} asks: {}", one_line(&asked.ask.title)));
+        } else if !updated.state.is_open() && (updated.turn_id.is_some() || updated.reason.is_some()) {
+            let reason = updated.reason.as_deref().map(|reason| format!(": {}", one_line(reason)));
+            let ink = if updated.state == DelegationState::Completed { Ink::Cyan } else { Ink::Yellow };
+            self.note(by, ink, "◆", &format!("{id} {}{}", updated.state.as_str(), reason.unwrap_or_default()));
+        }
     }
 
     pub(super) fn subagent_updated(&mut self, updated: &SubagentUpdated) {

@@ -198,6 +198,7 @@ async fn send(
         | Reply::Queue(_)
         | Reply::Queued(_)
         | Reply::State { .. }
+        | Reply::Inherited(_)
         | Reply::Noted { .. } => Err(Problem::unexpected("a message")),
     }
 }

@@ -53,6 +53,7 @@ fn a_session_can_begin_with_it_wherever_it_was_cut() {
             ids: IdSource::seeded(1),
             components: std::sync::Arc::default(),
             budgets: std::sync::Arc::default(),
+            delegation: crate::delegation::Rules::default(),
         };
         let mut machine = Machine::new(setup, State::default());
         let (at, mut out) = (Timestamp::from_millis(2_000_000_000_000), Output::default());

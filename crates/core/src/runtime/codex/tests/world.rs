@@ -92,6 +92,7 @@ impl World {
                 ids: IdSource::seeded(seed ^ (number << 40)),
                 components: std::sync::Arc::default(),
                 budgets: std::sync::Arc::default(),
+                delegation: crate::delegation::Rules::default(),
             };
             let mut machine = Machine::new(setup, State::default());
             let mut out = Output::default();
@@ -219,6 +220,7 @@ impl World {
                     self.input(at, Input::Exited { exit_code: Some(0), description });
                 }
                 Effect::StoreRule { .. } | Effect::Attach | Effect::Disconnect => {}
+                Effect::Delegate(_) | Effect::TellChild { .. } | Effect::StopChildren(_) => {}
                 Effect::Reply { to, .. } => {
                     assert!(self.sessions[at].waiting.remove(&to), "replied twice, or to nobody");
                 }

@@ -183,6 +183,7 @@ async fn cancel(
         | Reply::Queue(_)
         | Reply::Queued(_)
         | Reply::State { .. }
+        | Reply::Inherited(_)
         | Reply::Noted { .. } => Err(over("it has just ended")),
     }
 }
