@@ -21,6 +21,7 @@ export interface Command {
 export function commands(): Command[] {
   const list: Command[] = [
     { id: 'new', name: 'New session', hint: 'Alt N', run: () => router.go('#/new') },
+    { id: 'tasks', name: 'Everything that runs', hint: 'Alt T', run: () => (ui.tasks = true) },
     { id: 'asks', name: 'Needs you', hint: `${sessions.needs} waiting`, run: () => router.go('#/asks') },
   ]
   const conversation = current.conversation
@@ -80,5 +81,5 @@ export function commands(): Command[] {
     hint: [session.runtime, statusWord(session)].filter(Boolean).join(' · '),
     run: () => router.go(sessionHash(session.session_id)),
   }))
-  return [...list.slice(0, 2), ...rows, ...list.slice(2)]
+  return [...list.slice(0, 3), ...rows, ...list.slice(3)]
 }

@@ -20,7 +20,7 @@ use crate::event::{
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
-use crate::summary::{LostAsk, Problem, SessionStatus, Summary, first_line};
+use crate::summary::{ContextUse, LostAsk, Problem, SessionStatus, Summary, first_line};
 
 /// What is stored of it is versioned: see [`State::VERSION`].
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,7 @@ pub struct State {
     pub(super) emitted: VecDeque<(String, Seq)>,
     /// What was spent, and what became of the limits.
     pub(super) ledger: Ledger,
+    context: Option<ContextUse>,
 }
 
 /// A place in a conversation of the agent.
@@ -154,6 +155,7 @@ impl State {
         self.open.apply(envelope);
         self.components.step(envelope);
         self.ledger.apply(envelope);
+        ContextUse::fold(&mut self.context, envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
                 self.ended = false;
@@ -415,6 +417,7 @@ impl State {
                 .and_then(Value::as_array)
                 .is_some_and(|tools| !tools.is_empty()),
             agreed_at: self.agreed_at,
+            context: self.context,
             spent: self.ledger.tally().map(Box::new),
             at_rest: self.at_rest(),
         }

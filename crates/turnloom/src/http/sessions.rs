@@ -84,6 +84,8 @@ pub(super) struct SessionView {
     problem: Option<summary::Problem>,
     /// What it has spent and what it may, if it has or something limits it.
     budget: Option<SessionBudget>,
+    /// How full the agent's context is, if it says so.
+    context: Option<summary::ContextUse>,
     capabilities: Capabilities,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -126,6 +128,7 @@ impl SessionView {
             lost_ask: summary.lost_ask,
             problem: summary.problem,
             budget,
+            context: summary.context,
             capabilities,
             created_at: row.created_at,
             updated_at: row.updated_at,
