@@ -1,15 +1,12 @@
 // The turns of all sessions, as the daemon tells them: what runs, what each does, and what has just ended. One stream, which comes back by itself; what
 // was missed meanwhile is read. Not here: how it is shown.
 
-import { SvelteMap } from 'svelte/reactivity'
 import type { Task, TaskEvent, TaskProgress } from 'turnloom'
 import { api } from './api'
-import { bubbleOf, capsulesOf, endWords, later, type Bubble } from './bubbles'
+import { bubbleOf, later, type Bubble } from './bubbles'
 import { RECONNECT } from './connection'
 import { problemOf } from './problem'
-import { router, sessionHash } from './route.svelte'
-import { sessions } from './sessions.svelte'
-import { toasts } from './toasts.svelte'
+import { router } from './route.svelte'
 import { ui } from './ui.svelte'
 
 /** Ends that are remembered, for the panel and its numbers. */
@@ -17,10 +14,12 @@ const ENDED = 50
 
 class Tasks {
   /** By session: each has one turn at a time. */
-  #running = new SvelteMap<string, Task>()
-  #bubbles = new SvelteMap<string, Bubble>()
+  #running = new Map<string, Task>()
+  #bubbles = new Map<string, Bubble>()
   /** The end of what each agent said last. */
-  #texts = new SvelteMap<string, string>()
+  #texts = new Map<string, string>()
+  /** Counts what changes in these. */
+  #changes = $state(0)
   /** What ended since this page is open, the newest first. */
   ended = $state.raw<Task[]>([])
   /** Runs whose end somebody has seen, or made. */
@@ -35,19 +34,24 @@ class Tasks {
   #told = new Set<string>()
   /** What ended while nobody looked. */
   #away: Task[] = []
-  running = $derived([...this.#running.values()])
+  running = $derived.by(() => {
+    void this.#changes
+    return [...this.#running.values()]
+  })
   unseen = $derived(this.ended.filter(({ runId }) => !this.#seen.has(runId)))
-  capsules = $derived(capsulesOf(this.running, this.unseen))
 
   of(session: string | undefined): Task | undefined {
+    void this.#changes
     return session === undefined ? undefined : this.#running.get(session)
   }
 
   bubble(session: string): Bubble | undefined {
+    void this.#changes
     return this.#bubbles.get(session)
   }
 
   text(session: string): string {
+    void this.#changes
     return this.#texts.get(session) ?? ''
   }
 
@@ -142,6 +146,7 @@ class Tasks {
     this.#told.add(sessionId)
     this.#waiting.delete(sessionId)
     if (this.#running.get(sessionId)?.runId === runId) this.#running.delete(sessionId)
+    this.#changes += 1
     if (this.ended.some((other) => other.runId === runId)) return
     this.#bubbles.set(sessionId, bubbleOf(task, undefined, Date.now()))
     this.#passTime()
@@ -152,6 +157,7 @@ class Tasks {
   /** Bubbles come, settle and go by themselves: one timer for the next of them, and none while nothing changes. */
   #passTime(): void {
     clearTimeout(this.#timer)
+    this.#changes += 1
     const now = Date.now()
     let next = Infinity
     for (const [session, bubble] of this.#bubbles) {
@@ -190,22 +196,16 @@ class Tasks {
     if (this.#seen.has(task.runId)) return
     if (document.visibilityState === 'hidden') this.#away.push(task)
     else if (router.session === task.sessionId || ui.tasks) this.#seen = new Set([...this.#seen, task.runId])
-    else this.#toast(task)
+    else this.#toast([task])
   }
 
-  #toast(task: Task): void {
-    const { label, tone } = endWords(task)
-    const title = sessions.byId(task.sessionId)?.title || task.prompt || 'A session'
-    const told = tone === 'warning' ? 'neutral' : tone
-    toasts.show({ text: `${title}: ${label}`, tone: told, href: sessionHash(task.sessionId) }, task.runId)
+  /** What is said is loaded when there is something to say. */
+  #toast(ended: Task[]): void {
+    if (ended.length > 0) void import('./work/toasts.svelte').then(({ toasts }) => toasts.showEnds(ended))
   }
 
   #tellAway(): void {
-    const away = this.#away.splice(0).filter(({ sessionId }) => sessionId !== router.session)
-    if (away.length <= 2) return away.forEach((task) => this.#toast(task))
-    const failed = away.filter(({ status }) => status === 'failed').length
-    const text = `${away.length} turns ended while you were away${failed > 0 ? `, ${failed} failed` : ''}`
-    toasts.show({ text, tone: failed > 0 ? 'critical' : 'neutral' })
+    this.#toast(this.#away.splice(0).filter(({ sessionId }) => sessionId !== router.session))
   }
 }
 

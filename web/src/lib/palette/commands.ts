@@ -1,15 +1,15 @@
 // What the palette offers, for where the page is now.
 
-import { abilities, statusWord, titleOf } from './activity'
-import { rulesHash, TRY_RULES } from './address'
-import { api } from './api'
-import { current } from './conversation.svelte'
-import { copyText } from './copy'
-import { prefs } from './prefs.svelte'
-import { closeTab, router, sessionHash } from './navigation'
-import { screen } from './screen.svelte'
-import { sessions } from './sessions.svelte'
-import { ui } from './ui.svelte'
+import { abilities, statusWord, titleOf } from '../activity'
+import { rulesHash, TRY_RULES } from '../address'
+import { api } from '../api'
+import { current } from '../conversation.svelte'
+import { copyText } from '../copy'
+import { prefs } from '../prefs.svelte'
+import { closeTab, router, sessionHash } from '../navigation'
+import { screen } from '../screen.svelte'
+import { sessions } from '../sessions.svelte'
+import { ui } from '../ui.svelte'
 
 export interface Command {
   id: string
