@@ -19,6 +19,42 @@ const watchTasks = (page) =>
     requestAnimationFrame(frame)
   })
 
+/** How busy the page's process was in so many seconds, in per cent of a processor. */
+async function busy(page, seconds) {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const worked = async () => (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value
+  const before = await worked()
+  await page.waitForTimeout(seconds * 1_000)
+  const spent = (await worked()) - before
+  await session.detach()
+  return (spent / seconds) * 100
+}
+
+/** From the daemon's word on the wire to the bubble in the page: the median over turns that begin, while others run. */
+async function bubbles(daemon, page, ids) {
+  const times = []
+  for (const id of ids) {
+    const seen = page.evaluate(
+      (id) =>
+        new Promise((resolve) => {
+          const look = () => {
+            const row = document.querySelector(`.row a[href$="/${id}"]`)
+            if (row?.querySelector('.bubble')) resolve(Date.now())
+            else requestAnimationFrame(look)
+          }
+          look()
+        }),
+      id,
+    )
+    await daemon.say(id, 'hang')
+    const shown = await seen
+    const { events } = await daemon.call('GET', `/api/sessions/${id}/events?types=turn_started`)
+    times.push(shown - Date.parse(events.at(-1).ts))
+  }
+  return times.sort((a, b) => a - b)
+}
+
 const rows = []
 const row = (what, value, aim) => rows.push(`| ${what} | ${value} | ${aim} |`)
 const ms = (value) => `${Math.round(value)} ms`
@@ -68,6 +104,21 @@ try {
   opened.sort((a, b) => a - b)
   row('opening a session of 5,000 messages, to the newest on the screen (first, median of 5)', `${ms(opened.at(-1))}, ${ms(opened[2])}`, 'under 300 ms')
   await second.context.close()
+
+  // 1,000 sessions, of which 50 run; how soon others are seen to begin, and what it costs while nothing happens and while they talk.
+  const all = Array.from({ length: 1_000 }, (_, at) => `many-${at}`)
+  for (let at = 0; at < all.length; at += 50) await Promise.all(all.slice(at, at + 50).map((id) => daemon.session(id)))
+  const many = await open(daemon, { hash: '#/s/many-0' })
+  await conversation(many.page).waitFor()
+  await many.page.waitForTimeout(3_000)
+  row('processor, with 1,000 sessions and nothing running', `${(await busy(many.page, 10)).toFixed(1)} %`, 'near 0')
+  const running = all.slice(-70, -20)
+  for (const id of running) await daemon.say(id, 'stream 1000000 20 4')
+  const begun = await bubbles(daemon, many.page, all.slice(-20))
+  row('from an event to its bubble, 50 running (median, 95 %)', `${ms(begun[9])}, ${ms(begun[18])}`, 'under 100 ms')
+  row('processor meanwhile', `${(await busy(many.page, 10)).toFixed(1)} %`, '')
+  for (const id of [...running, ...all.slice(-20)]) await daemon.call('POST', `/api/sessions/${id}/stop`, {})
+  await many.context.close()
 
   // What the first load brings.
   const scripts = []

@@ -11,10 +11,10 @@ export { PATIENCE, composer, conversation, eventually, isShown, send, showView, 
 
 after(close)
 
-/** Runs a test with a daemon of its own, and checks what must hold for every page. */
-export function workbench(name, body) {
+/** Runs a test with a daemon of its own, which may have settings, and checks what must hold for every page. */
+export function workbench(name, body, config = '') {
   test(name, async () => {
-    const daemon = await Daemon.start()
+    const daemon = await Daemon.start([], config)
     const pages = []
     const openPage = async (options, through = daemon) => {
       const opened = await open(through, options)

@@ -12,8 +12,8 @@ const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 /** A daemon as a person starts it, and sessions that are worth looking at. */
 export class Daemon extends RealDaemon {
-  static start(args = []) {
-    return super.start({ args })
+  static start(args = [], config = '') {
+    return super.start({ args, config })
   }
 
   /** A mock session that talks as fast as it can and is called by its id. */

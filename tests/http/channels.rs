@@ -95,7 +95,16 @@ fn an_issue_becomes_a_session_and_its_answers_become_comments() {
     let messages = of_kind(&log, "user_message");
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0]["data"]["origin"], "webhook");
-    assert_eq!(messages[0]["data"]["source"], json!({ "channel": "issues", "delivery": "d-1", "sender": "ada" }));
+    assert_eq!(
+        messages[0]["data"]["source"],
+        json!({ "channel": "issues", "kind": "github", "delivery": "d-1", "sender": "ada" })
+    );
+    let task = client.get("/api/tasks?type=channel").json()["tasks"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(task["presence"], "background");
+    assert_eq!(
+        task["metadata"],
+        json!({ "channel": "issues", "channelType": "github", "deliveryId": "d-1", "sender": "ada" })
+    );
     assert_eq!(of_kind(&log, "turn_started")[0]["data"]["origin"], "webhook");
     assert_eq!(client.session(&session)["title"], "octo/loom#7 It does not start");
 

@@ -139,3 +139,131 @@ fn a_turn_that_only_talks_is_heard_of_though_nobody_looks() {
     eventually("it is alive", || moments().filter(|(started, last)| last > started));
     client.post("/api/sessions/a/stop", &json!({}));
 }
+
+/// Reads frames until one fits.
+fn until(stream: &mut Sse, wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let (_, frame) = next(stream);
+        if wanted(&frame) {
+            return frame;
+        }
+    }
+}
+
+#[test]
+fn the_stream_says_who_is_dead_and_that_it_is_back() {
+    let daemon = Daemon::start_with("zombie_seconds = 1", &[]);
+    let client = &daemon.client;
+    client.mock("hangs");
+    client.mock("waits");
+    let mut stream = Sse::open(client, "/api/tasks/events");
+    next(&mut stream);
+    client.say("waits", "permission");
+    client.ask("waits");
+    let run = client.say("hangs", "hang")["turn_id"].as_str().unwrap().to_owned();
+    // Nothing is committed when somebody falls silent; it is told all the same.
+    let dead = until(&mut stream, |frame| frame["type"] == "task:progress" && frame["data"]["isZombie"] == true);
+    assert_eq!(dead["data"]["runId"], json!(run));
+    let active = client.get("/api/tasks/active").json();
+    let zombies: Vec<&Value> =
+        active["tasks"].as_array().unwrap().iter().filter(|task| task["isZombie"] == true).collect();
+    assert_eq!(zombies.len(), 1, "who waits for a person is not dead");
+    // Who comes now is told at once.
+    let mut late = Sse::open(client, "/api/tasks/events");
+    until(&mut late, |frame| frame["data"]["task"]["isZombie"] == true);
+    // A queued message is no sign of the agent, but one of the session.
+    client.say("hangs", "echo later");
+    let back = until(&mut stream, |frame| frame["type"] == "task:progress" && frame["data"]["runId"] == json!(run));
+    assert_eq!((&back["data"]["isZombie"], &back["data"]["queued"]), (&json!(false), &json!(1)));
+    let force = format!("/api/agent-runs/{run}/cancel?force=true");
+    client.post(&force, &json!({})).is_problem(409, "run_is_alive");
+    eventually("it is dead again", || {
+        let status = client.get(&format!("/api/agent-runs/{run}/status")).json();
+        (status["is_zombie"] == true).then_some(())
+    });
+    assert_eq!(client.post(&force, &json!({})).json(), json!({ "cancelled": true, "forced": true }));
+}
+
+#[test]
+fn a_task_says_what_began_it_and_whether_somebody_is_there() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("mine");
+    client.say("mine", "echo by hand");
+    client.until_idle("mine");
+    let when = json!({ "type": "interval", "every": "1h" });
+    let schedule = json!({ "schedule_id": "nightly", "title": "Nightly", "when": when, "prompt": "echo by itself", "runtime": "mock" });
+    assert_eq!(client.post("/api/schedules", &schedule).status, 201);
+    let run = client.post("/api/schedules/nightly/run", &json!({})).json();
+    let listed = |query: &str| client.get(&format!("/api/tasks?{query}")).json()["tasks"].as_array().unwrap().clone();
+    let scheduled = eventually("it has run", || listed("type=scheduled&status=succeeded").pop());
+    assert_eq!((&scheduled["type"], &scheduled["presence"]), (&json!("scheduled"), &json!("background")));
+    assert_eq!(scheduled["metadata"], json!({ "scheduledRunId": run["run_id"] }));
+    assert_eq!(scheduled["prompt"], "echo by itself");
+    let mine = &listed("presence=foreground")[0];
+    assert_eq!((&mine["type"], &mine["title"]), (&json!("chat"), &json!("echo by hand")));
+}
+
+#[test]
+fn turns_are_listed_by_page_and_filter_newest_first() {
+    let mut daemon = Daemon::start();
+    let client = &daemon.client;
+    for session in ["a", "b", "c"] {
+        client.mock(session);
+    }
+    let mut began = Vec::new();
+    for (session, script) in
+        [("a", "echo 1"), ("b", "error"), ("a", "echo 2"), ("c", "echo 3"), ("b", "echo 4"), ("a", "echo 5")]
+    {
+        began.push(client.say(session, script)["turn_id"].as_str().unwrap().to_owned());
+        client.until_idle(session);
+    }
+    began.reverse();
+    // One is put away, and is still found in its place.
+    assert_eq!(client.delete("/api/sessions/c").status, 200);
+    // Nothing of it is kept in memory.
+    daemon.terminate();
+    daemon.again();
+    let client = &daemon.client;
+    let ids = |page: &Value| -> Vec<String> {
+        page["tasks"].as_array().unwrap().iter().map(|task| task["runId"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = client.get("/api/tasks").json();
+    assert_eq!(ids(&all), began);
+    assert!(all.get("next_cursor").is_none());
+    let (mut read, mut query) = (Vec::new(), "limit=2".to_owned());
+    loop {
+        let page = client.get(&format!("/api/tasks?{query}")).json();
+        read.extend(ids(&page));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        assert_eq!(ids(&page).len(), 2);
+        query = format!("limit=2&cursor={cursor}");
+    }
+    assert_eq!(read, began);
+    let failed = client.get("/api/tasks?status=failed").json();
+    assert_eq!(ids(&failed), [began[4].clone()]);
+    assert!(failed["tasks"][0]["error"].is_string());
+    assert_eq!(ids(&client.get("/api/tasks?session_id=a").json()), [&began[0], &began[3], &began[5]].map(Clone::clone));
+    client.say("b", "hang");
+    let running = client.get("/api/tasks?status=running").json();
+    assert_eq!((running["tasks"].as_array().unwrap().len(), &running["tasks"][0]["sessionId"]), (1, &json!("b")));
+    client.get("/api/tasks?session_id=nobody").is_problem(404, "session_not_found");
+    for wrong in ["cursor=x", "limit=0", "status=done", "type=x", "colour=red"] {
+        client.get(&format!("/api/tasks?{wrong}")).is_problem(400, "invalid_request");
+    }
+}
+
+#[test]
+fn a_stream_can_say_that_lists_have_changed() {
+    let daemon = Daemon::start();
+    let client = &daemon.client;
+    client.mock("a");
+    let mut plain = Sse::open(client, "/api/tasks/events");
+    let mut lists = Sse::open(client, "/api/tasks/events?lists=true");
+    next(&mut plain);
+    next(&mut lists);
+    client.patch("/api/sessions/a", &json!({ "title": "another name" }));
+    assert_eq!(next(&mut lists).1["type"], "sessions:changed");
+    client.say("a", "echo x");
+    assert!(until_completed(&mut plain, "a").iter().all(|(_, frame)| frame["type"] != "sessions:changed"));
+}

@@ -31,6 +31,10 @@ pub enum Command {
         turn_id: Option<TurnId>,
         then: AfterStop,
     },
+    /// End a turn without asking its agent first: nothing was heard of it for too long.
+    ForceStop {
+        turn_id: TurnId,
+    },
     Answer {
         ask_id: AskId,
         answer: Answer,

@@ -67,6 +67,7 @@ pub fn command_fits(command: &Command) -> bool {
         Command::Emit(emit) => emit.events.iter().all(|event| fits(&event.data(), MAX_DEPTH)),
         Command::Send { .. }
         | Command::Stop { .. }
+        | Command::ForceStop { .. }
         | Command::Resume { .. }
         | Command::Rollback { .. }
         | Command::Compact

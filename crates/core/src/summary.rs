@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::budget::Tally;
-use crate::event::{DelegatedAsk, Hold, Interrupt, Origin, Outcome, Part, PermissionRequest, Question, QuestionRequest};
+use crate::event::{
+    DelegatedAsk, Envelope, Event, Hold, Interrupt, Origin, Outcome, Part, PermissionRequest, Question, QuestionRequest,
+};
 use crate::id::{AskId, Seq, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
 
@@ -91,6 +93,8 @@ pub struct Summary {
     pub has_run_tools: bool,
     /// Where somebody last agreed that a session from a file may run.
     pub agreed_at: Option<Seq>,
+    /// How full the agent's context is, if it says so.
+    pub context: Option<ContextUse>,
     /// What it has spent, if it has.
     pub spent: Option<Box<Tally>>,
     /// The session that it works for.
@@ -122,6 +126,36 @@ pub struct TurnEnd {
     pub reason: Option<String>,
     /// The first line of its answer.
     pub line: Option<String>,
+}
+
+/// How much of what an agent can hold in mind it holds, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextUse {
+    pub used: u64,
+    pub window: u64,
+}
+
+impl ContextUse {
+    /// Brings what is known of a session's context forward. Sub-agents have their own.
+    pub(crate) fn fold(known: &mut Option<Self>, envelope: &Envelope) {
+        if envelope.subagent_id.is_some() {
+            return;
+        }
+        match &envelope.event {
+            Event::Usage(usage) => {
+                let window = usage.context_window.or(known.map(|context| context.window)).filter(|window| *window > 0);
+                if let (Some(used), Some(window)) = (usage.context_used, window) {
+                    *known = Some(Self { used, window });
+                }
+            }
+            Event::CompactionEnd(end) if end.failed != Some(true) => {
+                if let (Some(used), Some(context)) = (end.tokens_after, known) {
+                    context.used = used;
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What went wrong with a session, as its log says it.

@@ -144,7 +144,8 @@ impl Daemon {
         }
         let (listener, address) = listen(&config, token.is_some()).await?;
         let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
-        let tasks = http::TaskHub::start(&log, &tracker, closing.clone());
+        let tasks =
+            http::TaskHub::start(&log, &tracker, closing.clone(), Duration::from_secs(config.zombie_seconds.into()));
         let runtime = tokio::runtime::Handle::current();
         let spawner =
             Spawner::start(program.clone(), config.control_groups, tracker.clone(), runtime).map_err(Error::Thread)?;

@@ -6,7 +6,7 @@ import { streamAsks, streamAutomation, streamInbox, streamSessions, type StreamS
 import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
 import { Streams, pathOf as of } from './streams.js'
 import { SessionTools } from './tools.js'
-import { streamTasks, type Task, type TaskEvent } from './tasks.js'
+import { streamTasks, type ListTasks, type Task, type TaskEvent, type TaskList } from './tasks.js'
 import type * as Types from './types.js'
 import { streamView, type StreamViewOptions } from './view/stream.js'
 import type { Part, View } from './view/types.js'
@@ -170,6 +170,11 @@ export class Turnloom {
     return (await this.#get<{ tasks: Task[] }>('/api/tasks/active', {}, options)).tasks
   }
 
+  /** Turns of all sessions, running and ended, newest first. `next_cursor` of one answer is the `cursor` of the next. */
+  findTasks(query: ListTasks = {}, options?: CallOptions): Promise<TaskList> {
+    return this.#get('/api/tasks', query, options)
+  }
+
   /** The turns of all sessions: what starts, goes on and ends. */
   streamTasks(options: StreamOptions = {}): AsyncGenerator<TaskEvent, void, undefined> {
     return streamTasks(this.#streams, options)
@@ -180,8 +185,12 @@ export class Turnloom {
     return this.#get(`/api/agent-runs/${encodeURIComponent(turnId)}/status`, query, options)
   }
 
-  /** Stops a turn; one that is dead by force. */
-  cancelRun(turnId: string, query: { session_id?: string } = {}, options?: CallOptions): Promise<Types.Cancelled> {
+  /** Stops a turn; one that is dead by force. With `force` only one that is. */
+  cancelRun(
+    turnId: string,
+    query: { session_id?: string; force?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<Types.Cancelled> {
     const path = `/api/agent-runs/${encodeURIComponent(turnId)}/cancel`
     return this.#requester.json(path, { ...options, method: 'POST', query })
   }

@@ -10,7 +10,19 @@ export type { StreamSessionsOptions } from './lists.js'
 export type { ByteRange, CallOptions, ClientOptions } from './request.js'
 export { applyPatch, makePatch, PatchError } from './patch.js'
 export { SessionTools, type RegisterToolOptions, type ToolCallContext, type ToolHandler } from './tools.js'
-export type { Task, TaskEvent, TaskProgress } from './tasks.js'
+export type {
+  ListedTask,
+  ListTasks,
+  Task,
+  TaskActivity,
+  TaskEvent,
+  TaskList,
+  TaskMetadata,
+  TaskPresence,
+  TaskProgress,
+  TaskStatus,
+  TaskType,
+} from './tasks.js'
 export type * from './types.js'
 export type { StreamViewOptions } from './view/stream.js'
 export * from './view/index.js'

@@ -17,10 +17,10 @@ export interface ClientOptions {
    */
   streams?: 'websocket' | 'sse'
   /**
-   * Where streams are server-sent events, the lists of sessions and asks are asked for again after so many milliseconds, instead of followed: each
-   * would hold one of the few connections that a browser allows.
+   * Where streams are server-sent events, the lists of sessions and asks are read again whenever the stream of tasks says that they have changed, as
+   * long as that is followed, instead of followed themselves: each would hold one of the few connections that a browser allows.
    */
-  pollLists?: number
+  listsFromTasks?: boolean
   /** Starts a worker that runs `turnloom/worker`: then all pages of a browser share one connection, where there are such workers. */
   worker?: () => SharedWorker
   /** Told whenever the daemon answers 401, to a call or to a stream: the token is wrong, or this browser is not signed in any more. */

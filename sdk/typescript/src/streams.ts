@@ -2,9 +2,9 @@
 // elsewhere. Not here: how a stream comes back.
 
 import { TurnloomError, unreachable } from './error.js'
-import type { Feed, StreamEvent } from './feed.js'
-import { pause } from './follow.js'
-import type { Request, Requester } from './request.js'
+import type { Feed } from './feed.js'
+import { ChangedLists } from './changedLists.js'
+import type { Requester } from './request.js'
 import { dialShared } from './shared.js'
 import { Socket, dialWebSocket, type Address } from './socket.js'
 import { feedOf } from './sse.js'
@@ -28,10 +28,12 @@ export class Streams {
   /** Ops go over a WebSocket, or are posted. */
   #way: 'websocket' | 'posted' = 'websocket'
   #failures = 0
+  readonly #lists: ChangedLists | undefined
 
   constructor(requester: Requester) {
     this.#requester = requester
-    const { streams, fetch, worker } = requester.options
+    const { streams, fetch, worker, listsFromTasks } = requester.options
+    if (listsFromTasks) this.#lists = new ChangedLists()
     const isPage = typeof document !== 'undefined' && typeof WebSocket !== 'undefined' && !fetch
     if (!(streams ? streams === 'websocket' : isPage)) return
     this.#socket = new Socket({
@@ -64,36 +66,15 @@ export class Streams {
       automation: () => '/api/automation',
     }
     const query = fields as Record<string, unknown>
-    const { pollLists } = this.#requester.options
-    const isList = stream === 'sessions' || stream === 'asks' || stream === 'inbox' || stream === 'automation'
-    if (pollLists !== undefined && isList)
-      return this.#poll(paths[stream](), stream === 'sessions' ? 'snapshot' : stream, { query, signal }, pollLists)
-    return feedOf(await this.#requester.open(paths[stream](), { query, accept, signal }), signal)
-  }
-
-  /** A list that is asked for again and again, as a feed of what it was whenever it was another. */
-  async #poll(path: string, name: string, request: Request & { signal: AbortSignal }, every: number): Promise<Feed> {
-    let known = ''
-    const look = async (): Promise<StreamEvent[]> => {
-      const data = await this.#requester.json<unknown>(path, {
-        ...request,
-        query: { ...request.query, after: undefined },
-      })
-      const text = JSON.stringify(data)
-      if (text === known) return []
-      known = text
-      return [{ name, data, position: undefined }]
+    const lists = this.#lists
+    if (lists && (stream === 'sessions' || stream === 'asks' || stream === 'inbox')) {
+      const read = () =>
+        this.#requester.json<unknown>(paths[stream](), { query: { ...query, after: undefined }, signal })
+      return lists.open(stream === 'sessions' ? 'snapshot' : stream, read, signal)
     }
-    let first: StreamEvent[] | undefined = await look()
-    return {
-      next: async () => {
-        const given = first
-        first = undefined
-        if (given) return given
-        await pause(every, request.signal)
-        return look()
-      },
-    }
+    const told = lists && stream === 'tasks' ? { ...query, lists: true } : query
+    const feed = feedOf(await this.#requester.open(paths[stream](), { query: told, accept, signal }), signal)
+    return lists && stream === 'tasks' ? lists.hear(feed) : feed
   }
 
   /** Pages cannot send headers with a WebSocket, so the token is one of the protocols it asks for. */

@@ -176,32 +176,33 @@ test('a picture has an address that needs no token, for itself alone', async () 
   await assert.rejects(the.client.getPictureUrl('0'.repeat(64)), { code: 'blob_not_found' })
 })
 
-test('where there are only server-sent events, lists can be asked for again instead of followed', async (t) => {
+test('where there are only server-sent events, lists are read again when the stream of tasks says that they have changed', async (t) => {
   const asked = []
   const counting = (address, init) => {
     asked.push([new URL(address).pathname, init.headers.accept])
     return fetch(address, init)
   }
-  const client = new Turnloom({ url: the.daemon.url, token: the.daemon.token, fetch: counting, pollLists: 20 })
+  const client = new Turnloom({ url: the.daemon.url, token: the.daemon.token, fetch: counting, listsFromTasks: true })
+  const tasks = newest(t, (options) => client.streamTasks(options))
+  await eventually('tasks are followed', () => tasks.all.length > 0)
   const list = newest(t, (options) => client.streamSessions({ limit: 10, ...options }))
   const asks = newest(t, (options) => client.streamAsks(options))
   const id = await the.session()
   await the.client.postMessage(id, 'permission')
   const ask = await eventually('it is asked', () => asks.value?.find(({ session_id }) => session_id === id))
-  await eventually(
-    'it waits',
-    () => list.value.sessions.find(({ session_id }) => session_id === id)?.status === 'waiting',
-  )
+  const listed = () => list.value.sessions.find(({ session_id }) => session_id === id)
+  await eventually('it waits', () => listed()?.status === 'waiting')
   await the.client.replyPermission(id, ask.ask_id, 'once')
   await eventually('it is settled', () => !asks.value.some(({ session_id }) => session_id === id))
-  assert.ok(
-    asked.every(([, accept]) => accept === 'application/json'),
-    'no connection is held',
-  )
-  // What has not changed is not told again.
-  const [told, before] = [asks.all.length, asked.length]
-  await eventually('it was asked for some times more', () => asked.length > before + 6)
-  assert.equal(asks.all.length, told)
+  // What is no turn changes lists too.
+  await the.client.updateSession(id, { title: 'another name' })
+  await eventually('it has another name', () => listed()?.title === 'another name')
+  const held = asked.filter(([, accept]) => accept === 'text/event-stream')
+  assert.deepEqual(held, [['/api/tasks/events', 'text/event-stream']], 'one connection is held')
+  // While nothing happens, nothing is asked for.
+  const before = asked.length
+  await client.health()
+  assert.equal(asked.length, before + 1)
 })
 
 test('the inbox is followed, and what is said of it is told', async (t) => {

@@ -5,7 +5,7 @@ import { daemon } from '../daemon.js'
 const { url, token } = daemon
 const client = 'docs'
 const streams = 'sse'
-const pollLists = undefined
+const listsFromTasks = undefined
 const worker = undefined
 const onUnauthorized = undefined
 

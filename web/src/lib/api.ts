@@ -7,14 +7,12 @@ import workerUrl from './worker?sharedworker&url'
 
 const startWorker = () => new SharedWorker(trustedScript('turnloom-worker', workerUrl), { name: 'turnloom' })
 
-/** Where WebSockets do not get through, only the session that is open is followed, and the lists are asked for. */
-const LISTS_MS = 3_000
-
 export const api = new Turnloom({
   url: '',
   client: 'web',
   // All pages of this browser share one WebSocket, which the worker has; so however many there are, requests find a way.
   worker: startWorker,
-  pollLists: LISTS_MS,
+  // Where WebSockets do not get through, only the open session and the tasks are followed, and the lists with these.
+  listsFromTasks: true,
   onUnauthorized: () => (ui.signedOut = true),
 })

@@ -20,6 +20,7 @@ export const SHORTCUTS: [string, [keys: string, what: string][]][] = [
       ['Alt PgUp / Alt PgDn', 'Previous or next tab'],
       ['Alt W', 'Close the tab'],
       ['Alt A', 'Needs you'],
+      ['Alt T', 'Everything that runs'],
       ['/', 'Search sessions'],
       ['Esc', 'Close what was opened last'],
     ],

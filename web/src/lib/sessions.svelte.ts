@@ -233,6 +233,11 @@ class Sessions {
     this.#everywhere((other) => [other.session_id === session.session_id ? session : other])
   }
 
+  /** Shows a session again that was taken out of the list. */
+  bringBack(session: Session): void {
+    this.#active.put(session)
+  }
+
   /** Takes a session out of the list. */
   drop(id: string): void {
     this.#everywhere((other) => (other.session_id === id ? [] : [other]))

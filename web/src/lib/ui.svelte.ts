@@ -3,6 +3,10 @@
 class Ui {
   palette = $state(false)
   help = $state(false)
+  /** Everything that runs is shown. */
+  tasks = $state(false)
+  /** There was something to say about what happened elsewhere. */
+  toasts = $state(false)
   signedOut = $state(false)
   /** Text to put into the composer, from elsewhere in the page. */
   suggestion = $state<string>()

@@ -38,6 +38,11 @@ impl Machine {
                 self.send(message, when, at, out).map(|receipt| Some(Reply::Accepted { receipt, is_new }))
             }
             Command::Stop { turn_id, then } => Ok(self.stop(turn_id.as_ref(), then, &by, to, at, out)),
+            Command::ForceStop { turn_id } => {
+                let reply = self.stop(Some(&turn_id), AfterStop::Continue, &by, to, at, out);
+                self.hurry_stop(at);
+                Ok(reply)
+            }
             Command::Answer { ask_id, answer } => self.answer(&ask_id, answer, None, &by, at, out).map(Some),
             Command::AnswerAlong { ask_id, answer, with } => {
                 self.answer(&ask_id, answer, Some(with), &by, at, out).map(Some)

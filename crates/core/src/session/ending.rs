@@ -62,6 +62,13 @@ impl Machine {
         }
     }
 
+    /// A stop that is under way takes its next step at once, instead of waiting for the agent.
+    pub(super) fn hurry_stop(&mut self, at: Timestamp) {
+        if let Some(stop) = &mut self.stop {
+            stop.deadline = stop.deadline.min(at);
+        }
+    }
+
     pub(super) fn close_agent(&mut self, at: Timestamp, out: &mut Output) {
         let reason = match () {
             () if self.shutting_down => CloseReason::Shutdown,

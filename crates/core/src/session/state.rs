@@ -22,7 +22,7 @@ use crate::event::{
 use crate::id::{AskId, MessageId, Seq, ToolUseId, TurnId};
 use crate::runtime::RollbackOrder;
 use crate::shared;
-use crate::summary::{LostAsk, Problem, SessionStatus, Summary, first_line};
+use crate::summary::{ContextUse, LostAsk, Problem, SessionStatus, Summary, first_line};
 
 /// What is stored of it is versioned: see [`State::VERSION`].
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -81,6 +81,7 @@ pub struct State {
     news: News,
     /// The sessions that work for this one, and the one that it works for.
     pub(super) children: Children,
+    context: Option<ContextUse>,
 }
 
 /// A place in a conversation of the agent.
@@ -162,6 +163,7 @@ impl State {
         self.ledger.apply(envelope);
         self.news.apply(envelope);
         self.children.apply(envelope);
+        ContextUse::fold(&mut self.context, envelope);
         match &envelope.event {
             Event::SessionReady(ready) => {
                 self.ended = false;
@@ -425,6 +427,7 @@ impl State {
                 .and_then(Value::as_array)
                 .is_some_and(|tools| !tools.is_empty()),
             agreed_at: self.agreed_at,
+            context: self.context,
             spent: self.ledger.tally().map(Box::new),
             parent_session_id: self.children.parent().cloned(),
             delegated_asks: self.children.asks().cloned().collect(),

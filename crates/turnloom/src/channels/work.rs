@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use turnloom_core::awaited::NoTurnReason;
 use turnloom_core::channel::answer::{Answer, AwaitedAnswer};
-use turnloom_core::channel::{Delivery, Reply, Verdict, judge, parts, request};
+use turnloom_core::channel::{Delivery, Kind, Reply, Verdict, judge, parts, request};
 use turnloom_core::command::{ClientCommand, Command, Message, Refusal, Reply as SessionReply, When};
 use turnloom_core::event::{MessageSource, Origin, Outcome, Part};
 use turnloom_core::id::Seq;
@@ -122,7 +122,7 @@ impl Channels {
                 record.state = DeliveryState::Running;
                 self.write_record(name, entry, record).await?;
             }
-            let is_new = self.send(name, &record.delivery).await?;
+            let is_new = self.send(name, entry.stored().channel.kind, &record.delivery).await?;
             if is_first && !is_new {
                 return Ok(None);
             }
@@ -161,9 +161,10 @@ impl Channels {
     }
 
     /// Hands the message to its session. False if the session had it already.
-    async fn send(&self, name: &str, delivery: &Delivery) -> Result<bool, Stop> {
+    async fn send(&self, name: &str, kind: Kind, delivery: &Delivery) -> Result<bool, Stop> {
         let source = MessageSource {
             channel: name.to_owned(),
+            kind: Some(kind),
             delivery: delivery.delivery_id.clone(),
             sender: delivery.sender.clone(),
         };

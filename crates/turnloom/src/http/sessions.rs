@@ -88,6 +88,8 @@ pub(super) struct SessionView {
     delegated_asks: Option<usize>,
     /// What it has spent and what it may, if it has or something limits it.
     budget: Option<SessionBudget>,
+    /// How full the agent's context is, if it says so.
+    context: Option<summary::ContextUse>,
     capabilities: Capabilities,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -132,6 +134,7 @@ impl SessionView {
             parent_session_id: summary.parent_session_id,
             delegated_asks: Some(summary.delegated_asks.len()).filter(|count| *count > 0),
             budget,
+            context: summary.context,
             capabilities,
             created_at: row.created_at,
             updated_at: row.updated_at,

@@ -3,8 +3,10 @@ use std::time::Duration;
 
 use super::logs;
 use crate::dialect::Projection as _;
-use crate::dialect::tasks::{Change, SessionTasks, Status, Task, TaskHistory, Throttle, is_zombie};
-use crate::event::{Envelope, Event, PermissionReply};
+use crate::dialect::tasks::{
+    Change, Kind, Presence, SessionTasks, Status, Task, TaskHistory, Throttle, WaitsFor, is_zombie,
+};
+use crate::event::{Envelope, Event, Origin, PermissionReply};
 use crate::id::TurnId;
 
 /// What a client holds that comes when `head` facts are there: the active tasks it reads then, and what it is told after that.
@@ -84,6 +86,59 @@ fn progress_is_small_and_says_what_waits() {
         waited = waited.max(fold.task().map_or(0, |task| task.needs_input));
     }
     assert_eq!((waited, fold.task().unwrap().needs_input), (1, 0));
+}
+
+#[test]
+fn a_task_says_what_it_is_about_what_it_waits_for_and_who_works_for_it() {
+    let log = logs::played(&["plan approval", "subagent"], PermissionReply::Once);
+    let mut fold = SessionTasks::default();
+    let (mut plans, mut helpers, mut prompts) = (0, 0, Vec::new());
+    for envelope in &log {
+        let mut change = Change::Nothing;
+        fold.apply(envelope, &mut change);
+        let Some(task) = fold.task() else { continue };
+        plans += usize::from(task.waits_for == Some(WaitsFor::Plan));
+        helpers = helpers.max(task.subagents);
+        if change == Change::Completed {
+            assert_eq!((task.waits_for, task.subagents, &task.activity), (None, 0, &None));
+            prompts.extend(task.prompt.clone());
+        }
+    }
+    assert!(plans > 0 && helpers == 1, "{plans} {helpers}");
+    assert_eq!(prompts, ["plan approval", "subagent"]);
+}
+
+#[test]
+fn a_dead_turn_is_told_once_and_lives_again_with_the_next_fact() {
+    let log = logs::played(&["permission"], PermissionReply::Once);
+    let mut fold = SessionTasks::default();
+    let mut waited = false;
+    for envelope in &log {
+        fold.apply(envelope, &mut Change::Nothing);
+        let running = fold.task().filter(|task| task.status == Status::Running);
+        let (runs, waits) = (running.is_some(), running.is_some_and(|task| task.needs_input > 0));
+        waited |= waits;
+        assert_eq!(fold.give_up(), runs && !waits, "who waits for a person is not dead");
+        assert!(!fold.give_up(), "it is dead already");
+        assert_eq!(fold.touch(envelope.ts), runs && !waits);
+    }
+    assert!(waited);
+}
+
+#[test]
+fn what_a_person_began_is_in_front_and_all_else_behind() {
+    use Origin::{Agent, Api, Component, Delegation, Import, Schedule, User, Webhook};
+    for origin in [User, Component, Api, Agent, Import, Schedule, Webhook, Delegation] {
+        let front = matches!(origin, User | Component);
+        assert_eq!(Presence::of(origin), if front { Presence::Foreground } else { Presence::Background }, "{origin:?}");
+        let kind = match origin {
+            Schedule => Kind::Scheduled,
+            Webhook => Kind::Channel,
+            Delegation => Kind::Delegation,
+            _ => Kind::Chat,
+        };
+        assert_eq!(Kind::of(origin), kind);
+    }
 }
 
 #[test]

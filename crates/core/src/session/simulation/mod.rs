@@ -232,7 +232,10 @@ impl<L: SimulatedLog> World<L> {
             }
             5 => {
                 let then = self.dice.pick([AfterStop::Continue, AfterStop::Hold]);
-                (Command::Stop { turn_id: None, then }, Asked::Other)
+                match self.machine.state().summary().turn.filter(|_| self.dice.one_in(4)) {
+                    Some(turn_id) => (Command::ForceStop { turn_id }, Asked::Other),
+                    None => (Command::Stop { turn_id: None, then }, Asked::Other),
+                }
             }
             6..=8 => {
                 let open: Vec<_> = self.machine.state().summary().asks;

@@ -2,6 +2,7 @@
 //! in `turnloom_core::dialect::tasks`; `hub` folds them from the feed of all sessions.
 
 mod hub;
+mod list;
 mod stream;
 
 use axum::Json;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 use turnloom_core::command::{ClientCommand, Command, Reply};
-use turnloom_core::dialect::tasks::{Status, Task, TaskHistory, is_zombie};
+use turnloom_core::dialect::tasks::{Kind, Presence, Status, Task, TaskHistory, is_zombie};
 use turnloom_core::event::{AfterStop, Origin};
 use turnloom_core::id::{SessionId, TurnId};
 use turnloom_core::time::Timestamp;
@@ -37,13 +38,17 @@ pub(in super::super) fn routes() -> Vec<Route> {
                 "`connected`, then `task:started`, `task:progress`, `task:completed`, `heartbeat`",
                 "text/event-stream",
             ),
+        get("/api/tasks", "List turns of all sessions, running and ended, newest first", list::list)
+            .named("list_tasks")
+            .query::<list::ListQuery>()
+            .answers::<list::TaskList>(200, "A page of turns"),
         get("/api/tasks/active", "List the running turns", active)
             .answers::<ActiveTasks>(200, "`tasks`, and the `position` in the stream they belong to"),
         get("/api/agent-runs/{turn_id}/status", "Get the status of a turn, and whether it is still alive", status)
             .query::<RunQuery>()
             .answers::<RunStatus>(200, "The turn as it is now"),
         post("/api/agent-runs/{turn_id}/cancel", "Cancel a turn; a dead one is ended by force", cancel)
-            .query::<RunQuery>()
+            .query::<CancelQuery>()
             .answers::<Cancelled>(200, "The turn has ended"),
     ]
 }
@@ -67,6 +72,17 @@ struct RunQuery {
     session_id: Option<SessionId>,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "CancelRunQuery")]
+struct CancelQuery {
+    /// The session of the turn; needed for turns that ended long ago.
+    session_id: Option<SessionId>,
+    /// Only if it is dead: one that has come back to life goes on.
+    #[serde(default)]
+    force: bool,
+}
+
 /// A turn as those see it who wait for it. Some members have two names, because clients of two kinds read them.
 #[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
@@ -84,6 +100,9 @@ struct RunStatus {
     #[serde(rename = "updatedAt")]
     updated_at: Timestamp,
     origin: Origin,
+    #[serde(rename = "type")]
+    kind: Kind,
+    presence: Presence,
     /// The runtime.
     #[serde(rename = "pipelineName")]
     pipeline_name: String,
@@ -130,6 +149,8 @@ fn describe(app: &App, task: &Task, row: &SessionRow) -> RunStatus {
         last_heartbeat_at: last_activity,
         updated_at: last_activity,
         origin: task.origin,
+        kind: task.kind,
+        presence: task.presence,
         pipeline_name: row.runtime.clone(),
         started_at: task.started_at,
         completed_at: task.completed_at,
@@ -160,10 +181,10 @@ struct Cancelled {
 async fn cancel(
     State(app): State<App>,
     Path(turn): Path<String>,
-    Query(query): Query<RunQuery>,
+    Query(CancelQuery { session_id, force }): Query<CancelQuery>,
     Client(by): Client,
 ) -> Result<Json<Cancelled>, Problem> {
-    let (task, row) = run(&app, &turn, query).await?;
+    let (task, row) = run(&app, &turn, RunQuery { session_id }).await?;
     let over = |status: &str| {
         let detail = format!("run {} is not running: {status}", task.run_id);
         Problem::new(StatusCode::CONFLICT, "not_running", detail).with("run_status", status)
@@ -171,9 +192,18 @@ async fn cancel(
     if task.status != Status::Running {
         return Err(over(task.status.as_str()));
     }
-    let forced = describe(&app, &task, &row).is_zombie.then_some(true);
-    // A dead turn gets the same order: an agent that does not answer is ended by signals within the configured time.
-    let command = Command::Stop { turn_id: Some(task.run_id.clone()), then: AfterStop::Continue };
+    let is_dead = describe(&app, &task, &row).is_zombie;
+    if force && !is_dead {
+        let detail = format!("run {} is alive; cancel it without `force`", task.run_id);
+        return Err(Problem::new(StatusCode::CONFLICT, "run_is_alive", detail));
+    }
+    let turn_id = task.run_id.clone();
+    // A dead turn is not asked: its agent is ended by signals.
+    let (command, forced) = if is_dead {
+        (Command::ForceStop { turn_id }, Some(true))
+    } else {
+        (Command::Stop { turn_id: Some(turn_id), then: AfterStop::Continue }, None)
+    };
     match app.sessions.execute(&row.id, ClientCommand { by, command }).await? {
         Reply::Stopped { stopped: true, .. } => Ok(Json(Cancelled { cancelled: true, forced })),
         Reply::Stopped { .. }

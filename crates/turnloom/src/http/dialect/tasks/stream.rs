@@ -17,7 +17,7 @@ use super::super::super::App;
 use super::super::super::events::cursor;
 use super::super::super::extract::Query;
 use super::super::super::problem::Problem;
-use super::hub::{TaskUpdates, What};
+use super::hub::{Head, TaskUpdates, What};
 use super::{catch_up, now};
 use crate::log::Position;
 use crate::reader::{self, FeedProjection, FeedStream, Frame};
@@ -25,12 +25,18 @@ use crate::reader::{self, FeedProjection, FeedStream, Frame};
 /// Each task's progress is told at most this often.
 const PROGRESS_MS: i64 = 300;
 
+/// That lists have changed is told at most this often.
+const LISTS_PACE: Duration = Duration::from_millis(500);
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TaskEventsQuery")]
 pub(in crate::http) struct EventsQuery {
     /// The last position the client has; also `Last-Event-ID`.
     after: Option<u64>,
+    /// Also say when a list of sessions or of asks has changed, as `sessions:changed`: for clients that cannot follow those lists as well.
+    #[serde(default)]
+    lists: bool,
 }
 
 pub(super) async fn events(
@@ -39,12 +45,15 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let after = cursor(query.after, &headers)?.map(|position| position.0);
-    Ok(reader::sse(TaskStream::follow(&app, EventsQuery { after }).await?, reader::GREETING, ""))
+    Ok(reader::sse(TaskStream::follow(&app, EventsQuery { after, ..query }).await?, reader::GREETING, ""))
 }
 
 pub(in crate::http) struct TaskStream {
     app: App,
     cursor: Position,
+    beat: u64,
+    /// Where lists were when the reader was last told of them, and when it may be told again; nothing for those who do not want to know.
+    lists: Option<(Position, Instant)>,
     greeted: bool,
     /// The client has a position of an earlier stream.
     comes_back: bool,
@@ -70,6 +79,9 @@ pub(in crate::http) enum TaskFrame<'a> {
     Progress { data: Progress<'a> },
     #[serde(rename = "task:completed")]
     Completed { data: About<'a> },
+    /// A list of sessions or of asks is not what it was.
+    #[serde(rename = "sessions:changed")]
+    ListsChanged { timestamp: Timestamp },
     #[serde(rename = "heartbeat")]
     Heartbeat { timestamp: Timestamp },
 }
@@ -99,14 +111,14 @@ impl<'a> About<'a> {
 }
 
 impl FeedProjection for TaskStream {
-    type Head = Position;
+    type Head = Head;
 
-    fn pace(seen: Position, head: Position) -> Option<Duration> {
-        (head > seen).then_some(Duration::ZERO)
+    fn pace(seen: Head, head: Head) -> Option<Duration> {
+        (head != seen).then_some(Duration::ZERO)
     }
 
     async fn update(&mut self, out: &mut VecDeque<Frame>) -> Option<()> {
-        let mut updates = self.app.tasks.since(self.cursor);
+        let mut updates = self.app.tasks.since(self.cursor, self.beat);
         if !std::mem::replace(&mut self.greeted, true) {
             updates.complete &= self.comes_back;
             self.write_connected(&updates);
@@ -116,13 +128,16 @@ impl FeedProjection for TaskStream {
         }
         self.write_updates(updates);
         self.write_held();
+        self.write_lists();
         out.append(&mut self.ready);
         Some(())
     }
 
     fn due(&self) -> Option<Instant> {
-        let due = self.held.values().min()?;
-        Some(self.begun + Duration::from_millis(u64::try_from(*due).unwrap_or(0)))
+        let held = self.held.values().min();
+        let held = held.map(|due| self.begun + Duration::from_millis(u64::try_from(*due).unwrap_or(0)));
+        let lists = self.lists.filter(|(told, _)| self.notable() > *told).map(|(_, may)| may);
+        [held, lists].into_iter().flatten().min()
     }
 
     fn heartbeat(&self) -> Frame {
@@ -137,6 +152,8 @@ impl TaskStream {
         catch_up(app).await;
         let stream = Self {
             cursor: Position(query.after.unwrap_or(0)),
+            beat: 0,
+            lists: query.lists.then(|| (app.sessions.log().feed().head().notable, Instant::now())),
             greeted: false,
             comes_back: query.after.is_some(),
             throttle: Throttle::every(PROGRESS_MS),
@@ -189,7 +206,24 @@ impl TaskStream {
                 },
             }
         }
+        for task in updates.beats {
+            self.progress(&task, None);
+        }
+        self.beat = updates.beat;
         self.cursor = self.cursor.max(updates.position);
+    }
+
+    /// The newest commit that was more than somebody talking on.
+    fn notable(&self) -> Position {
+        self.app.sessions.log().feed().head().notable
+    }
+
+    fn write_lists(&mut self) {
+        let (notable, at) = (self.notable(), Instant::now());
+        if self.lists.is_some_and(|(told, may)| notable > told && at >= may) {
+            self.lists = Some((notable, at + LISTS_PACE));
+            self.frame(&TaskFrame::ListsChanged { timestamp: now() }, None);
+        }
     }
 
     fn elapsed_ms(&self) -> i64 {

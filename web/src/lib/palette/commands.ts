@@ -1,15 +1,15 @@
 // What the palette offers, for where the page is now.
 
-import { abilities, statusWord, titleOf } from './activity'
-import { rulesHash, TRY_RULES } from './address'
-import { api } from './api'
-import { current } from './conversation.svelte'
-import { copyText } from './copy'
-import { prefs } from './prefs.svelte'
-import { closeTab, router, sessionHash } from './navigation'
-import { screen } from './screen.svelte'
-import { sessions } from './sessions.svelte'
-import { ui } from './ui.svelte'
+import { abilities, statusWord, titleOf } from '../activity'
+import { rulesHash, TRY_RULES } from '../address'
+import { api } from '../api'
+import { current } from '../conversation.svelte'
+import { copyText } from '../copy'
+import { prefs } from '../prefs.svelte'
+import { closeTab, router, sessionHash } from '../navigation'
+import { screen } from '../screen.svelte'
+import { sessions } from '../sessions.svelte'
+import { ui } from '../ui.svelte'
 
 export interface Command {
   id: string
@@ -21,6 +21,7 @@ export interface Command {
 export function commands(): Command[] {
   const list: Command[] = [
     { id: 'new', name: 'New session', hint: 'Alt N', run: () => router.go('#/new') },
+    { id: 'tasks', name: 'Everything that runs', hint: 'Alt T', run: () => (ui.tasks = true) },
     { id: 'asks', name: 'Needs you', hint: `${sessions.needs} waiting`, run: () => router.go('#/asks') },
   ]
   const conversation = current.conversation
@@ -93,5 +94,5 @@ export function commands(): Command[] {
     hint: [session.runtime, statusWord(session)].filter(Boolean).join(' · '),
     run: () => router.go(sessionHash(session.session_id)),
   }))
-  return [...list.slice(0, 2), ...rows, ...list.slice(2)]
+  return [...list.slice(0, 3), ...rows, ...list.slice(3)]
 }
