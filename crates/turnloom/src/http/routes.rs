@@ -7,9 +7,9 @@ use turnloom_core::view::View;
 use super::dialect::universal::problem::Document as UniversalProblem;
 use super::table::{Route, Table, delete, get, patch, post, put};
 use super::{
-    SSE, agents, asks, assets, automation, background, blobs, channels, component_pages, components, conversations, dialect, docs,
-    emit, events, export, import, login, messages, operations, policy, queue, schedules, sessions, shapes, sign_ins,
-    state, tokens, turns, usage, views, webhooks, websocket, wire,
+    SSE, agents, asks, assets, automation, background, blobs, channels, component_pages, components, conversations,
+    dialect, docs, emit, events, export, import, login, messages, operations, policy, queue, schedules, sessions,
+    shapes, sign_ins, state, tokens, turns, usage, views, webhooks, websocket, wire,
 };
 use crate::scoped_tokens::Need;
 
