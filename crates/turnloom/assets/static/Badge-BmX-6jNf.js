@@ -1,1 +1,0 @@
-import{An as e,Ar as t,Xn as n,cr as r,dr as i,pr as a,wr as o}from"./shared-B4dGwnnj.js";var s=a(`<span dir="auto"> </span>`);function c(a,c){let l=e(c,`tone`,3,`neutral`);var u=s(),d=t(u,!0);o(()=>{n(u,1,`badge ${l()??``}`,`svelte-tmmjy`),r(d,c.text),u.dir=u.dir}),i(a,u)}export{c as t};

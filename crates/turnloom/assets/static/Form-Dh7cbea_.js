@@ -1,1 +1,0 @@
-export{n as default}from"./ComponentHost-zYoZ9R2x.js";

@@ -1,0 +1,1 @@
+import{Dr as e,Lr as t,Rr as n,lr as r,rr as i,ur as a}from"./shared-Rvgiz162.js";import{t as o}from"./Nothing-BVlQMkLJ.js";import{t as s}from"./PictureView-BTmLGSrK.js";function c(c,l){n(l,!0);var u=a(),d=e(u),f=e=>{s(e,{get image(){return l.props}})},p=e=>{o(e,{words:`There is no picture.`})};i(d,e=>{l.props.src?e(f):e(p,-1)}),r(c,u),t()}export{c as default};

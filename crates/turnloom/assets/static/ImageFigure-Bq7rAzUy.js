@@ -1,1 +1,0 @@
-import{Br as e,ar as t,dr as n,fr as r,kr as i,zr as a}from"./shared-B4dGwnnj.js";import{t as o}from"./Nothing-CFoLbLUt.js";import{t as s}from"./PictureView-C4q3Snk5.js";function c(c,l){e(l,!0);var u=r(),d=i(u),f=e=>{s(e,{get image(){return l.props}})},p=e=>{o(e,{words:`There is no picture.`})};t(d,e=>{l.props.src?e(f):e(p,-1)}),n(c,u),a()}export{c as default};

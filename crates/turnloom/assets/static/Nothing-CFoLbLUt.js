@@ -1,1 +1,0 @@
-import{Ar as e,cr as t,dr as n,pr as r,wr as i}from"./shared-B4dGwnnj.js";var a=r(`<p class="muted svelte-f3b6po"> </p>`);function o(r,o){var s=a(),c=e(s,!0);i(()=>t(c,o.words)),n(r,s)}export{o as t};
