@@ -205,7 +205,10 @@ fn a_schedule_keeps_to_its_budgets_and_its_policy() {
     let ask = asks(session);
     let log = client.log(session);
     let said = of_kind(&log, "budget");
-    assert!(said.iter().any(|event| event["data"]["state"] == "reached" && event["data"]["scope"] == "turn"), "{said:?}");
+    assert!(
+        said.iter().any(|event| event["data"]["state"] == "reached" && event["data"]["scope"] == "turn"),
+        "{said:?}"
+    );
     let answer = format!("/api/sessions/{session}/permissions/{}", ask["ask_id"].as_str().unwrap());
     assert_eq!(client.post(&answer, &json!({ "reply": "reject" })).status, 200);
     assert_eq!(ended(client, "each", 1)[0]["outcome"], "stopped");
@@ -227,7 +230,10 @@ fn a_schedule_keeps_to_its_budgets_and_its_policy() {
     asks(session);
     let log = client.log(session);
     let said = of_kind(&log, "budget");
-    assert!(said.iter().any(|event| event["data"]["scope"] == "group" && event["data"]["id"] == "schedule/total"), "{said:?}");
+    assert!(
+        said.iter().any(|event| event["data"]["scope"] == "group" && event["data"]["id"] == "schedule/total"),
+        "{said:?}"
+    );
 }
 
 #[test]

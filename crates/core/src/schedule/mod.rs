@@ -16,9 +16,7 @@ mod words;
 mod tests;
 
 pub use self::decide::{Decision, Due, Lateness, MissedRange, decide};
-pub use self::definition::{
-    Definition, MAX_CATCH_UP, MAX_JITTER_SECONDS, MissedRule, Overlap, Target, When, check_id,
-};
+pub use self::definition::{Definition, MAX_CATCH_UP, MAX_JITTER_SECONDS, MissedRule, Overlap, Target, When, check_id};
 pub use self::machine::{Effect, MAX_HISTORY, MAX_QUEUED, Machine, NotNow, Output, Progress, Schedule, Started};
 pub use self::outcome::{End, RunFold};
 pub use self::run::{Cause, Reason, Run, RunOutcome, RunState, RunUsage, key_of, run_id};

@@ -146,8 +146,20 @@ impl Channels {
         let known = Locked::default();
         let bodies = Semaphore::new(MAX_BODIES);
         let changing = Semaphore::new(1);
-        let inner =
-            Inner { log, sessions, reader, secrets, sender, metrics, changes, known, bodies, changing, tracker, closing };
+        let inner = Inner {
+            log,
+            sessions,
+            reader,
+            secrets,
+            sender,
+            metrics,
+            changes,
+            known,
+            bodies,
+            changing,
+            tracker,
+            closing,
+        };
         let channels = Self(Arc::new(inner));
         for document in channels.documents(CHANNELS, "").await? {
             match document.parse::<Stored>() {

@@ -7,7 +7,6 @@ use turnloom_core::command::Receipt;
 use turnloom_core::view::{OpsFrame, View};
 
 use super::asks::Asks;
-use crate::automation::Versions;
 use super::dialect::tasks::TaskFrame;
 use super::document::{Schemas, schemas};
 use super::problem::Document as Problem;
@@ -15,6 +14,7 @@ use super::sessions::{SessionList, SessionView};
 use super::shapes::Event;
 use super::websocket::shapes as socket;
 use crate::attention::Listed;
+use crate::automation::Versions;
 
 /// A message of a channel: its name, what it is, and the schema of its content.
 pub(super) type ChannelMessage = (&'static str, &'static str, Value);
@@ -99,7 +99,10 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<StreamChannel> {
             "automation",
             "/api/automation",
             "Whether schedules, channels or webhooks have changed: whoever shows them reads them again.",
-            vec![("automation", "A number for each, which is another one after a change", schema::<Versions>(generator)), heartbeat()],
+            vec![
+                ("automation", "A number for each, which is another one after a change", schema::<Versions>(generator)),
+                heartbeat(),
+            ],
         ),
         (
             "inbox",

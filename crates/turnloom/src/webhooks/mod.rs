@@ -183,7 +183,8 @@ impl Webhooks {
         (tracker, closing): (TaskTracker, CancellationToken),
     ) -> Result<Self, log::Error> {
         let known = Locked::default();
-        let webhooks = Self(Arc::new(Inner { log, reader, secrets, sender, metrics, changes, known, tracker, closing }));
+        let webhooks =
+            Self(Arc::new(Inner { log, reader, secrets, sender, metrics, changes, known, tracker, closing }));
         for document in webhooks.documents(WEBHOOKS, "").await? {
             match document.parse::<Stored>() {
                 Ok(stored) => webhooks.add(document.key, stored, document.revision),
