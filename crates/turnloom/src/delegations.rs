@@ -52,7 +52,7 @@ struct Watcher {
     followed: HashMap<SessionId, Followed>,
 }
 
-pub fn start(sessions: &Sessions, tracker: &TaskTracker, closing: CancellationToken) {
+pub(crate) fn start(sessions: &Sessions, tracker: &TaskTracker, closing: CancellationToken) {
     let log = sessions.log().clone();
     let commits = Commits::new(&log, log.feed().head().position, closing.clone());
     let watcher = Watcher { sessions: sessions.clone(), commits, followed: HashMap::new() };

@@ -393,7 +393,7 @@ impl Turns {
 }
 
 /// How a session stands, for the one that it works for.
-pub fn changed(row: &SessionRow, is_in_turn: bool, activity: Option<String>, seq: Seq) -> News {
+pub(crate) fn changed(row: &SessionRow, is_in_turn: bool, activity: Option<String>, seq: Seq) -> News {
     let asks = asks_for_parent(&row.id, &row.summary.asks, &row.summary.delegated_asks);
     let state = match (is_in_turn, asks.is_empty()) {
         (true, true) => DelegationState::Running,

@@ -55,7 +55,7 @@ impl Bench {
         others
     }
 
-    fn calls(&mut self, call: HostCall) -> Vec<Effect> {
+    fn calls_tool(&mut self, call: HostCall) -> Vec<Effect> {
         self.orders.clear();
         let tool_use_id = call.tool_use_id.clone().unwrap();
         self.says(ToolStart { tool_use_id, tool: call.name.clone(), ..ToolStart::default() });
@@ -63,7 +63,7 @@ impl Bench {
     }
 
     fn delegates(&mut self, id: &str, input: Value) -> Start {
-        let mut effects = self.calls(call("delegate", id, input));
+        let mut effects = self.calls_tool(call("delegate", id, input));
         match effects.pop() {
             Some(Effect::Delegate(start)) => *start,
             other => panic!("{other:?} {:?}", self.orders),
@@ -191,7 +191,7 @@ fn who_does_not_wait_gets_one_message() {
 fn what_cannot_be_is_refused_with_what_can_be() {
     let mut bench = bench();
     let refused = |bench: &mut Bench, name: &str, id: &str, input: Value| {
-        let effects = bench.calls(call(name, id, input));
+        let effects = bench.calls_tool(call(name, id, input));
         assert!(effects.is_empty(), "{effects:?}");
         let (why, is_error) = bench.told().pop().expect("a result at once");
         assert!(is_error, "{why}");
@@ -239,7 +239,7 @@ fn a_task_does_not_come_round() {
     assert_eq!(machine.state().summary().parent_session_id, Some(above.clone()));
     let mut bench = Bench::made(machine, out);
     bench.turn();
-    bench.calls(call("delegate", "c1", json!({ "runtime": "codex", "prompt": " Build" })));
+    bench.calls_tool(call("delegate", "c1", json!({ "runtime": "codex", "prompt": " Build" })));
     assert!(bench.told().pop().unwrap().0.contains("the very task that was given to you"));
     let start = bench.delegates("c2", json!({ "runtime": "claude", "prompt": "Build" }));
     assert_eq!(start.inherited.delegated.ancestors.len(), 2);
@@ -257,10 +257,10 @@ fn a_task_does_not_come_round() {
 #[test]
 fn at_the_bottom_nothing_is_offered() {
     let mut bench = bench_with(json!({}), Rules { depth: 0, ..RULES });
-    bench.calls(call("delegate", "c1", json!({ "runtime": "codex", "prompt": "a" })));
+    bench.calls_tool(call("delegate", "c1", json!({ "runtime": "codex", "prompt": "a" })));
     assert!(bench.told().pop().unwrap().0.contains("does not offer delegate"));
     let mut bench = bench_with(json!({ "delegation": false }), RULES);
-    bench.calls(call("delegate", "c1", json!({ "runtime": "codex", "prompt": "a" })));
+    bench.calls_tool(call("delegate", "c1", json!({ "runtime": "codex", "prompt": "a" })));
     assert!(bench.told().pop().unwrap().0.contains("does not offer delegate"));
 }
 
@@ -339,7 +339,7 @@ fn after_a_restart_a_call_that_waited_says_what_became_of_it() {
     recover(&mut next);
     assert!(next.result_of("c1").unwrap().output.contains("goes on"));
     next.hears(&start.child, done(9));
-    assert_eq!(next.brought().len(), 2, "queued, and begun at once: nothing else runs");
+    assert_eq!(next.brought().len(), 1, "begun at once: nothing else runs");
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn more_is_said_and_it_is_stopped_by_whom_it_works_for() {
     bench.hears(&start.child, News::Started);
     bench.hears(&start.child, done(9));
     bench.says(ToolResult { tool_use_id: ToolUseId::trusted("c1"), ..ToolResult::default() });
-    let status = bench.calls(call("delegate_status", "c2", json!({})));
+    let status = bench.calls_tool(call("delegate_status", "c2", json!({})));
     assert!(status.is_empty());
     let said: Value = serde_json::from_str(&bench.told()[0].0).unwrap();
     assert_eq!(
@@ -369,10 +369,10 @@ fn more_is_said_and_it_is_stopped_by_whom_it_works_for() {
         (&json!("completed"), &json!("It is built."))
     );
     let more = json!({ "session_id": start.child, "message": "And paint it", "wait": true });
-    let effects = bench.calls(call("delegate_message", "c3", more));
+    let effects = bench.calls_tool(call("delegate_message", "c3", more));
     assert!(matches!(effects.as_slice(), [Effect::TellChild { child, .. }] if *child == start.child), "{effects:?}");
     assert_eq!(bench.state_of(&start.child), DelegationState::Running);
-    let effects = bench.calls(call("delegate_stop", "c4", json!({ "session_id": start.child })));
+    let effects = bench.calls_tool(call("delegate_stop", "c4", json!({ "session_id": start.child })));
     assert!(matches!(effects.as_slice(), [Effect::StopChildren(_)]));
     bench.hears(&start.child, ended(20, "turn_2", DelegationState::Stopped, "half"));
     let told = bench.told();
