@@ -10,6 +10,9 @@ const isActive = (locator) => eventually(`${locator} has the focus`, () => locat
 
 /** A session that asks, one that failed and one that is done. */
 async function some(daemon) {
+  // The session that a new daemon begins with has something to tell too.
+  await eventually('the first session is done', async () => (await daemon.call('GET', '/api/inbox')).items.length === 1)
+  await daemon.call('POST', '/api/inbox/read', {})
   for (const [id, message] of [['asks', 'permission'], ['broken', 'error'], ['ready', 'echo all is woven']]) {
     await daemon.session(id)
     await daemon.say(id, message)

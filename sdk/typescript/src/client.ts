@@ -252,7 +252,9 @@ export class Turnloom {
   }
 
   /** The inbox, each time it has changed. */
-  streamInbox(options: StreamOptions & { all?: boolean | undefined } = {}): AsyncGenerator<Types.Inbox, void, undefined> {
+  streamInbox(
+    options: StreamOptions & { all?: boolean | undefined } = {},
+  ): AsyncGenerator<Types.Inbox, void, undefined> {
     return streamInbox(this.#streams, options)
   }
 
@@ -279,10 +281,7 @@ export class Turnloom {
   }
 
   /** Marks what a session had to tell as read, up to a place in its log; or every turn that ended. */
-  readInbox(
-    which: { session_id?: string; seq?: number } = {},
-    options?: CallOptions,
-  ): Promise<{ marked: number }> {
+  readInbox(which: { session_id?: string; seq?: number } = {}, options?: CallOptions): Promise<{ marked: number }> {
     return this.#send('POST', '/api/inbox/read', which, options)
   }
 
@@ -291,18 +290,12 @@ export class Turnloom {
     return this.#get('/api/notifications', {}, options)
   }
 
-  updateNotifications(
-    changes: Types.NotificationSettingsPatch,
-    options?: CallOptions,
-  ): Promise<Types.Notifications> {
+  updateNotifications(changes: Types.NotificationSettingsPatch, options?: CallOptions): Promise<Types.Notifications> {
     return this.#send('PATCH', '/api/notifications', changes, options)
   }
 
   /** Adds a browser, by its `PushSubscription`, or a service such as ntfy. The same address again is the same device. */
-  addNotificationDevice(
-    device: Types.NewNotificationDevice,
-    options?: CallOptions,
-  ): Promise<Types.NotificationDevice> {
+  addNotificationDevice(device: Types.NewNotificationDevice, options?: CallOptions): Promise<Types.NotificationDevice> {
     return this.#send('POST', '/api/notifications/devices', device, options)
   }
 

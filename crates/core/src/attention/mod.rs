@@ -54,8 +54,8 @@ impl Kind {
     /// Whether it is there until it is settled, whoever has seen it.
     pub fn stays_when_read(self) -> bool {
         match self {
-            Self::Ask | Self::Budget | Self::Held => true,
-            Self::LostAsk | Self::Failed | Self::Finished => false,
+            Self::Ask | Self::Budget | Self::LostAsk | Self::Held => true,
+            Self::Failed | Self::Finished => false,
         }
     }
 
