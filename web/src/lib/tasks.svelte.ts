@@ -124,10 +124,11 @@ class Tasks {
     for (const [session, progress] of this.#waiting) {
       const known = this.#running.get(session)
       if (known?.runId !== progress.runId) continue
-      const { progressText, timestamp, progressContentLimited: _, ...going } = progress
-      const { activity, waitsFor, toolName, context, ...rest } = known
-      if (progressText) this.#texts.set(session, progressText)
-      this.#put({ ...rest, ...going, lastActivityAt: timestamp })
+      if (progress.progressText) this.#texts.set(session, progress.progressText)
+      const task = { ...known }
+      // What progress does not name is over.
+      for (const name of ['activity', 'waitsFor', 'toolName', 'context'] as const) delete task[name]
+      this.#put(Object.assign(task, progress, { lastActivityAt: progress.timestamp }))
     }
     this.#waiting.clear()
   }
