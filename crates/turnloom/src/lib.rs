@@ -5,8 +5,8 @@
 //! know `process`, `runtime` and `log`.
 
 pub mod archive;
-pub mod automation;
 pub mod attention;
+pub mod automation;
 pub mod budgets;
 pub mod channels;
 pub mod cli;

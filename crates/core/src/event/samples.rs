@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Event;
 
 /// The data of a sample.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn data(kind: &str) -> Option<Value> {
     let blob = json!({ "id": "0".repeat(64), "size": 120_000, "media_type": "text/plain", "head": "line 1", "tail": "line 9000" });
     let text = json!({ "type": "text", "text": "Tidy up, please." });

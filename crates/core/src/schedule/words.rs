@@ -93,14 +93,14 @@ fn times_of_day(minute: &str, hour: &str) -> Option<(String, bool)> {
 /// The part about days. Every day needs no words; what is unusual has none here.
 #[expect(clippy::option_option, reason = "no words are another thing than words that are not known")]
 fn days(day: &str, weekday: &str) -> Option<Option<String>> {
-    let of_month = |day: &str| match day {
-        "l" => Some("on the last day of the month".to_owned()),
-        _ => {
-            let days = numbers(day)?;
-            let word = if days.len() == 1 { "day" } else { "days" };
-            let days: Vec<String> = days.iter().map(u32::to_string).collect();
-            Some(format!("on {word} {} of the month", listed(&days)))
+    let of_month = |day: &str| {
+        if day == "l" {
+            return Some("on the last day of the month".to_owned());
         }
+        let days = numbers(day)?;
+        let word = if days.len() == 1 { "day" } else { "days" };
+        let days: Vec<String> = days.iter().map(u32::to_string).collect();
+        Some(format!("on {word} {} of the month", listed(&days)))
     };
     Some(match (day, weekday) {
         ("*" | "?", "*" | "?") => None,
@@ -173,11 +173,9 @@ fn of_interval(every_ms: i64) -> String {
             said.push((count, name));
         }
     }
-    match said.as_slice() {
-        [(1, name)] => format!("every {name}"),
-        _ => {
-            let each = said.iter().map(|(count, name)| format!("{count} {name}{}", if *count == 1 { "" } else { "s" }));
-            format!("every {}", listed(&each.collect::<Vec<_>>()))
-        }
+    if let [(1, name)] = said.as_slice() {
+        return format!("every {name}");
     }
+    let each = said.iter().map(|(count, name)| format!("{count} {name}{}", if *count == 1 { "" } else { "s" }));
+    format!("every {}", listed(&each.collect::<Vec<_>>()))
 }

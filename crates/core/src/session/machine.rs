@@ -13,10 +13,11 @@ use super::judging::Judgements;
 use super::open::Scope;
 use super::orders::Numbered;
 use super::pausing::Held;
+pub use super::setup::{Limits, Setup};
 use super::state::State;
 use super::unparsed_limiter::{self, UnparsedLimiter};
 use crate::blob::{self, Blob};
-use crate::budget::{self, Shared};
+use crate::budget::Shared;
 use crate::command::{self, ClientCommand};
 use crate::component::Rules;
 use crate::delegation;
@@ -24,7 +25,7 @@ use crate::event::{
     Activity, DAEMON, Delta, Done, Envelope, Event, Hold, Origin, Outcome, RuleScope, SessionReady, SessionUpdated,
     Status, TurnStarted, UserMessage,
 };
-use crate::id::{AskId, IdSource, MessageId, Seq, SessionId, SubagentId, TurnId};
+use crate::id::{AskId, MessageId, Seq, SessionId, SubagentId, TurnId};
 use crate::nesting;
 use crate::policy::Judgement;
 use crate::runtime::{
@@ -38,57 +39,6 @@ const MIN_PIECE_BYTES: usize = 4;
 
 /// Identifies the client that waits for a reply; chosen by the shell.
 pub type ReplyTo = u64;
-
-/// What a machine is made of, besides its log.
-#[derive(Debug)]
-pub struct Setup {
-    pub session_id: SessionId,
-    pub runtime: String,
-    /// What the client gave at creation.
-    pub params: Value,
-    pub capabilities: Capabilities,
-    pub limits: Limits,
-    pub ids: IdSource,
-    /// Which components there are, and what the configuration says of them.
-    pub components: Arc<Rules>,
-    /// What the configuration says of budgets.
-    pub budgets: Arc<budget::Rules>,
-    /// How far delegating may go.
-    pub delegation: delegation::Rules,
-}
-
-/// How long things may take, in milliseconds, and how large they may be.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// An agent's handshake.
-    pub start_ms: i64,
-    /// An agent's own interrupt, before its process is asked to end.
-    pub interrupt_ms: i64,
-    /// A process that was asked to end, before it is killed.
-    pub terminate_ms: i64,
-    /// An agent without work, before it is told to end.
-    pub idle_ms: i64,
-    /// What an event may carry itself.
-    pub inline_bytes: usize,
-    /// Messages that may wait.
-    pub queue: usize,
-    /// A call that waits for a person, before the agent hears that it may go on waiting; for ever, if not given.
-    pub hold_ms: Option<i64>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            start_ms: 60_000,
-            interrupt_ms: 5_000,
-            terminate_ms: 5_000,
-            idle_ms: 300_000,
-            inline_bytes: blob::DEFAULT_LIMIT,
-            queue: 100,
-            hold_ms: None,
-        }
-    }
-}
 
 /// How orders reach the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,6 +25,7 @@ mod orders;
 mod pausing;
 mod queue;
 mod screen;
+mod setup;
 mod state;
 mod stored;
 mod turn;

@@ -153,7 +153,7 @@ impl Machine {
             Outcome::Failed => "the turn failed",
         };
         self.close(at, out, Scope::Turn, outcome, reason.as_deref().unwrap_or(why));
-        self.bring_unheard(self.hold_of_unheard(outcome), at, out);
+        self.bring_unheard(Self::hold_of_unheard(outcome), at, out);
         let held = self.stop.as_ref().and_then(|stop| stop.hold);
         // The last one first, so that each goes to the front and their order stays.
         for steer in self.state.steers.clone().into_iter().rev() {

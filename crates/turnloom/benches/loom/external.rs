@@ -102,7 +102,12 @@ fn paced(sessions: usize, each: usize) -> Vec<f64> {
     let follow = |(id, _): &(String, String)| {
         let head = served.client.session(id)["head"].as_u64().expect("a head");
         let mut stream = TcpStream::connect(&served.client.address).expect("a connection");
-        wire::request(&mut stream, &served.client, &format!("/api/sessions/{id}/events?after={head}"), "text/event-stream");
+        wire::request(
+            &mut stream,
+            &served.client,
+            &format!("/api/sessions/{id}/events?after={head}"),
+            "text/event-stream",
+        );
         std::thread::spawn(move || {
             let mut samples = Vec::with_capacity(each);
             read_marks(stream, each, |mark, now| samples.push(now.saturating_sub(mark) as f64 / 1e6));

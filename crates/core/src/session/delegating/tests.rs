@@ -170,7 +170,7 @@ fn who_does_not_wait_gets_one_message() {
     bench.says(ToolResult { tool_use_id: ToolUseId::trusted("c1"), ..ToolResult::default() });
     bench.hears(&start.child, done(9));
     let message = format!("delegation-{}-turn_1", start.child);
-    assert_eq!(bench.brought(), [message.clone()], "it waits for the turn that runs");
+    assert_eq!(bench.brought(), std::slice::from_ref(&message), "it waits for the turn that runs");
     bench.hears(&start.child, done(9));
     bench.ends();
     let begun: Vec<_> = bench
@@ -316,21 +316,21 @@ fn after_a_restart_a_call_that_waited_says_what_became_of_it() {
     recover(&mut next);
     let result = next.result_of("c1").unwrap();
     assert!(result.output.contains("is done:\n\nIt is built.") && !result.is_error, "{result:?}");
-    assert_eq!(next.brought(), [message.clone()], "the agent itself was cut off before it read that");
+    assert_eq!(next.brought(), std::slice::from_ref(&message), "the agent itself was cut off before it read that");
     let held = next.machine.state().queue_items();
     assert_eq!((held.len(), held[0].held), (1, Some(crate::event::Hold::Restarted)));
     // Once is enough.
     let mut again = reloaded(&next);
     again.hears_then(&start.child, done(9), Heard::AfterRestart);
     recover(&mut again);
-    assert_eq!(again.brought(), [message.clone()]);
+    assert_eq!(again.brought(), std::slice::from_ref(&message));
 
     // The daemon ended after the call was told, and before the agent said so.
     bench.hears(&start.child, done(9));
     let mut next = reloaded(&bench);
     recover(&mut next);
     assert!(next.result_of("c1").unwrap().output.contains("It is built."));
-    assert_eq!(next.brought(), [message.clone()]);
+    assert_eq!(next.brought(), std::slice::from_ref(&message));
 
     // It goes on where it is, and says so later.
     let mut bench = bench_with(json!({ "cwd": "/work" }), RULES);

@@ -111,7 +111,7 @@ pub(super) fn wrongly_delegated(log: &[Envelope]) -> Vec<String> {
             Event::UserMessage(message) => *begun.entry(&message.message_id).or_insert(0) += 1,
             Event::QueueChanged(changed) => {
                 // What is edited is said again.
-                let added = changed.added.iter().filter(|added| !added.message_id.as_str().starts_with("m"));
+                let added = changed.added.iter().filter(|added| !added.message_id.as_str().starts_with('m'));
                 added.for_each(|added| *queued.entry(&added.message_id).or_insert(0) += 1);
             }
             _ => {}

@@ -15,8 +15,8 @@ use turnloom_core::id::{AskId, Seq, SessionId};
 use turnloom_core::view::{OpsFrame, View};
 
 use super::op::{Answers, Name, Nothing, Stop, Taken, Unsubscribe};
-use crate::automation::Versions;
 use crate::attention::Listed;
+use crate::automation::Versions;
 use crate::http::asks::{self, Permission};
 use crate::http::asyncapi::{self, ChannelMessage};
 use crate::http::dialect::tasks::{self, TaskFrame};
