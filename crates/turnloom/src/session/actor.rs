@@ -153,6 +153,7 @@ impl Session {
             session.sessions.works_for(&session.id, parent);
         }
         session.look_at_children(heard_of_children, &mut out).await?;
+        let at = session.now();
         session.machine.recover(at, &mut out);
         session.carry_out(out).await?;
         Ok(session)
