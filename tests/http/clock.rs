@@ -137,7 +137,7 @@ fn what_a_schedule_missed_is_told_in_the_session_of_the_next_run_and_to_webhooks
     let facts = of_kind(&log, "schedule_missed");
     assert_eq!(facts.len(), 1);
     assert_eq!((&facts[0]["data"]["schedule_id"], &facts[0]["data"]["count"]), (&json!("s"), &json!(5)));
-    let told = eventually("it is told", || receiver.received().first().map(|one| one.json()));
+    let told = eventually("it is told", || receiver.received().first().map(crate::support::receiver::Received::json));
     assert_eq!((&told["type"], &told["data"]["facts"]["count"]), (&json!("schedule.missed"), &json!(5)), "{told}");
     // A clock that is set back a day runs nothing twice, and somebody can still run it.
     clock.set(-24 * HOUR);

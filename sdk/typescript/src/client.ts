@@ -1,10 +1,11 @@
-// Every call a program makes. Not here: how a request is made, and how a stream comes back.
+// Every call a program makes. Not here: those about work that begins by itself (`automation.ts`), how a request is made, and how a stream comes back.
 
+import { AutomationCalls } from './automation.js'
 import { streamEvents, streamTurn, type StreamEventsOptions, type StreamTurnOptions } from './events.js'
 import type { StreamOptions } from './follow.js'
-import { streamAsks, streamAutomation, streamInbox, streamSessions, type StreamSessionsOptions } from './lists.js'
-import { Requester, type ByteRange, type CallOptions, type ClientOptions, type Request } from './request.js'
-import { Streams, pathOf as of } from './streams.js'
+import { streamAsks, streamInbox, streamSessions, type StreamSessionsOptions } from './lists.js'
+import type { ByteRange, CallOptions } from './request.js'
+import { pathOf as of } from './streams.js'
 import { SessionTools } from './tools.js'
 import { streamTasks, type ListTasks, type Task, type TaskEvent, type TaskList } from './tasks.js'
 import type * as Types from './types.js'
@@ -12,24 +13,17 @@ import { streamView, type StreamViewOptions } from './view/stream.js'
 import type { Part, View } from './view/types.js'
 import { streamWire, type StreamWireOptions, type WireLine } from './wire.js'
 
-export class Turnloom {
-  readonly #requester: Requester
-  readonly #streams: Streams
+export class Turnloom extends AutomationCalls {
   readonly #tools = new Map<string, SessionTools>()
-
-  constructor(options: ClientOptions = {}) {
-    this.#requester = new Requester(options)
-    this.#streams = new Streams(this.#requester)
-  }
 
   /** Whether the daemon is up; needs no token. */
   health(options?: CallOptions): Promise<Types.Health> {
-    return this.#get('/health', {}, options)
+    return this.read('/health', {}, options)
   }
 
   /** The runtimes: which are installed, what each can do, and what keeps one from working. */
   async listAgents(options?: CallOptions): Promise<Types.Agent[]> {
-    return (await this.#get<{ agents: Types.Agent[] }>('/api/agents', {}, options)).agents
+    return (await this.read<{ agents: Types.Agent[] }>('/api/agents', {}, options)).agents
   }
 
   /** What an agent has stored by itself and can become a session (`adopt`). */
@@ -39,44 +33,44 @@ export class Turnloom {
     options?: CallOptions,
   ): Promise<Types.Conversation[]> {
     const path = `/api/agents/${encodeURIComponent(runtime)}/conversations`
-    return (await this.#get<{ conversations: Types.Conversation[] }>(path, query, options)).conversations
+    return (await this.read<{ conversations: Types.Conversation[] }>(path, query, options)).conversations
   }
 
   /** With a `session_id` of your own, the same call again gives the same session. */
   createSession(session: Types.CreateSession, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('POST', '/api/sessions', session, options)
+    return this.send('POST', '/api/sessions', session, options)
   }
 
   /** Newest activity first. `next_cursor` of one answer is the `cursor` of the next. */
   listSessions(query: Types.ListSessions = {}, options?: CallOptions): Promise<Types.SessionList> {
-    return this.#get('/api/sessions', query, options)
+    return this.read('/api/sessions', query, options)
   }
 
   /** The list of sessions, each time it has changed: newest activity first, a new list each time. */
   streamSessions(options: StreamSessionsOptions = {}): AsyncGenerator<Types.SessionList, void, undefined> {
-    return streamSessions(this.#streams, options)
+    return streamSessions(this.streams, options)
   }
 
   getSession(id: string, options?: CallOptions): Promise<Types.Session> {
-    return this.#get(of(id), {}, options)
+    return this.read(of(id), {}, options)
   }
 
   updateSession(id: string, fields: Types.UpdateSession, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('PATCH', of(id), fields, options)
+    return this.send('PATCH', of(id), fields, options)
   }
 
   /** Nothing runs in it any more; everything can still be read. */
   archiveSession(id: string, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('DELETE', of(id), undefined, options)
+    return this.send('DELETE', of(id), undefined, options)
   }
 
   unarchiveSession(id: string, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('POST', of(id, 'unarchive'), undefined, options)
+    return this.send('POST', of(id, 'unarchive'), undefined, options)
   }
 
   /** Removes it for good, with everything that was said in it. */
   deleteSession(id: string, options?: CallOptions): Promise<void> {
-    return this.#requester.json(of(id), { ...options, method: 'DELETE', query: { purge: true } })
+    return this.requester.json(of(id), { ...options, method: 'DELETE', query: { purge: true } })
   }
 
   resumeSession(
@@ -84,24 +78,24 @@ export class Turnloom {
     body: { provider_session_id?: string } = {},
     options?: CallOptions,
   ): Promise<Types.Session> {
-    return this.#send('POST', of(id, 'resume'), body, options)
+    return this.send('POST', of(id, 'resume'), body, options)
   }
 
   forkSession(id: string, body: Types.ForkSession = {}, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('POST', of(id, 'fork'), body, options)
+    return this.send('POST', of(id, 'fork'), body, options)
   }
 
   rollbackSession(id: string, body: Types.RollbackSession, options?: CallOptions): Promise<Types.Session> {
-    return this.#send('POST', of(id, 'rollback'), body, options)
+    return this.send('POST', of(id, 'rollback'), body, options)
   }
 
   async compactSession(id: string, options?: CallOptions): Promise<void> {
-    await this.#send('POST', of(id, 'compact'), undefined, options)
+    await this.send('POST', of(id, 'compact'), undefined, options)
   }
 
   /** Resolves when the message is durable. With a `message_id` of your own, sending it again is safe. */
   postMessage(id: string, message: Message, options?: CallOptions): Promise<Types.Receipt> {
-    return this.#send('POST', of(id, 'message'), asSend(message), options)
+    return this.send('POST', of(id, 'message'), asSend(message), options)
   }
 
   /** Resolves when the turn is settled; `false` when none ran. `then: 'hold'` keeps what waits in the queue until `continueQueue`. */
@@ -110,45 +104,45 @@ export class Turnloom {
     body: { turn_id?: string; then?: 'hold' | 'continue' } = {},
     options?: CallOptions,
   ): Promise<boolean> {
-    return (await this.#send<{ stopped: boolean }>('POST', of(id, 'stop'), body, options)).stopped
+    return (await this.send<{ stopped: boolean }>('POST', of(id, 'stop'), body, options)).stopped
   }
 
   /** Ends one task or sub-agent of the background. Resolves when the agent was told; the log says when it has ended. */
   async stopBackground(id: string, backgroundId: string, options?: CallOptions): Promise<void> {
-    await this.#send('POST', `${of(id, 'background', backgroundId)}/stop`, undefined, options)
+    await this.send('POST', `${of(id, 'background', backgroundId)}/stop`, undefined, options)
   }
 
   /** Lets the messages that are held go on. */
   async continueQueue(id: string, options?: CallOptions): Promise<Types.QueueItem[]> {
-    return (await this.#send<Queue>('POST', of(id, 'continue'), undefined, options)).queue
+    return (await this.send<Queue>('POST', of(id, 'continue'), undefined, options)).queue
   }
 
   async getQueue(id: string, options?: CallOptions): Promise<Types.QueueItem[]> {
-    return (await this.#get<Queue>(of(id, 'queue'), {}, options)).queue
+    return (await this.read<Queue>(of(id, 'queue'), {}, options)).queue
   }
 
   /** `order` has every message id that waits. */
   async reorderQueue(id: string, order: string[], options?: CallOptions): Promise<Types.QueueItem[]> {
-    return (await this.#send<Queue>('PATCH', of(id, 'queue'), { order }, options)).queue
+    return (await this.send<Queue>('PATCH', of(id, 'queue'), { order }, options)).queue
   }
 
   /** All that a message that waits says. */
   getQueued(id: string, messageId: string, options?: CallOptions): Promise<{ message_id: string; content: Part[] }> {
-    return this.#get(of(id, 'queue', messageId), {}, options)
+    return this.read(of(id, 'queue', messageId), {}, options)
   }
 
   /** Other words for a message that waits; it keeps its place, its pictures and its files. */
   async editQueued(id: string, messageId: string, message: string, options?: CallOptions): Promise<Types.QueueItem[]> {
-    return (await this.#send<Queue>('PATCH', of(id, 'queue', messageId), { message }, options)).queue
+    return (await this.send<Queue>('PATCH', of(id, 'queue', messageId), { message }, options)).queue
   }
 
   async removeFromQueue(id: string, messageId: string, options?: CallOptions): Promise<Types.QueueItem[]> {
-    return (await this.#send<Queue>('DELETE', of(id, 'queue', messageId), undefined, options)).queue
+    return (await this.send<Queue>('DELETE', of(id, 'queue', messageId), undefined, options)).queue
   }
 
   /** A session as a file: everything that was said, and what belongs to it. */
   exportSession(id: string, options?: CallOptions): Promise<Blob> {
-    return this.#requester.blob(of(id, 'export'), options)
+    return this.requester.blob(of(id, 'export'), options)
   }
 
   /** Adds a session from such a file, under its own id or another. */
@@ -157,32 +151,32 @@ export class Turnloom {
     query: { session_id?: string } = {},
     options?: CallOptions,
   ): Promise<Types.Session> {
-    return this.#requester.json('/api/sessions/import', { ...options, method: 'POST', query, file })
+    return this.requester.json('/api/sessions/import', { ...options, method: 'POST', query, file })
   }
 
   /** What the session and its agent write to each other, from now on. */
   streamWire(id: string, options: StreamWireOptions = {}): AsyncGenerator<WireLine, void, undefined> {
-    return streamWire(this.#requester, id, options)
+    return streamWire(this.requester, id, options)
   }
 
   /** The turns that run, over all sessions, oldest first. */
   async listTasks(options?: CallOptions): Promise<Task[]> {
-    return (await this.#get<{ tasks: Task[] }>('/api/tasks/active', {}, options)).tasks
+    return (await this.read<{ tasks: Task[] }>('/api/tasks/active', {}, options)).tasks
   }
 
   /** Turns of all sessions, running and ended, newest first. `next_cursor` of one answer is the `cursor` of the next. */
   findTasks(query: ListTasks = {}, options?: CallOptions): Promise<TaskList> {
-    return this.#get('/api/tasks', query, options)
+    return this.read('/api/tasks', query, options)
   }
 
   /** The turns of all sessions: what starts, goes on and ends. */
   streamTasks(options: StreamOptions = {}): AsyncGenerator<TaskEvent, void, undefined> {
-    return streamTasks(this.#streams, options)
+    return streamTasks(this.streams, options)
   }
 
   /** What became of a turn, and whether it is alive. One that ended long ago is found with its session's id. */
   getRun(turnId: string, query: { session_id?: string } = {}, options?: CallOptions): Promise<Types.RunStatus> {
-    return this.#get(`/api/agent-runs/${encodeURIComponent(turnId)}/status`, query, options)
+    return this.read(`/api/agent-runs/${encodeURIComponent(turnId)}/status`, query, options)
   }
 
   /** Stops a turn; one that is dead by force. With `force` only one that is. */
@@ -192,7 +186,7 @@ export class Turnloom {
     options?: CallOptions,
   ): Promise<Types.Cancelled> {
     const path = `/api/agent-runs/${encodeURIComponent(turnId)}/cancel`
-    return this.#requester.json(path, { ...options, method: 'POST', query })
+    return this.requester.json(path, { ...options, method: 'POST', query })
   }
 
   /** A page of the log. */
@@ -201,7 +195,7 @@ export class Turnloom {
     query: { after?: number; limit?: number; types?: readonly T[] } = {},
     options?: CallOptions,
   ): Promise<Types.EventPage<T>> {
-    return this.#get(of(id, 'events'), query, options)
+    return this.read(of(id, 'events'), query, options)
   }
 
   /** The log from a position on, and then whatever comes. Ends when the loop is left, or by the signal. */
@@ -209,7 +203,7 @@ export class Turnloom {
     id: string,
     options: StreamEventsOptions<T> = {},
   ): AsyncGenerator<Types.EventOf<T>, void, undefined> {
-    return streamEvents(this.#streams, id, options)
+    return streamEvents(this.streams, id, options)
   }
 
   /** Sends a message and gives the events of its turn, until `done`. Leaving the loop does not stop the turn. */
@@ -218,53 +212,53 @@ export class Turnloom {
     message: Message,
     options: StreamTurnOptions = {},
   ): AsyncGenerator<Types.SessionEvent, void, undefined> {
-    return streamTurn(this.#streams, id, asSend(message), options)
+    return streamTurn(this.streams, id, asSend(message), options)
   }
 
   /** The conversation as people read it. `before` of one answer leads to older messages. */
   getView(id: string, query: Types.ViewQuery = {}, options?: CallOptions): Promise<View> {
-    return this.#get(of(id, 'view'), query, options)
+    return this.read(of(id, 'view'), query, options)
   }
 
   /** The files that the session has changed, the newest change first, with what is different now. */
   async getFiles(id: string, query: { path?: string } = {}, options?: CallOptions): Promise<Types.FileChange[]> {
-    return (await this.#get<{ files: Types.FileChange[] }>(of(id, 'files'), query, options)).files
+    return (await this.read<{ files: Types.FileChange[] }>(of(id, 'files'), query, options)).files
   }
 
   /** The conversation as people read it, each time it has changed: always the same object, changed in place, unless `copies` are wanted. */
   streamView(id: string, options: StreamViewOptions = {}): AsyncGenerator<View, void, undefined> {
-    return streamView(this.#streams, id, options)
+    return streamView(this.streams, id, options)
   }
 
   /** What waits for a person, over all sessions, oldest first. */
   async listAsks(options?: CallOptions): Promise<Types.Ask[]> {
-    return (await this.#get<{ asks: Types.Ask[] }>('/api/asks', {}, options)).asks
+    return (await this.read<{ asks: Types.Ask[] }>('/api/asks', {}, options)).asks
   }
 
   /** What waits for a person, each time it has changed. */
   streamAsks(options: StreamOptions = {}): AsyncGenerator<Types.Ask[], void, undefined> {
-    return streamAsks(this.#streams, options)
+    return streamAsks(this.streams, options)
   }
 
   /** What waits for a person over all sessions, what failed, and what finished unread; with `all` also what was read. */
   getInbox({ all, ...options }: CallOptions & { all?: boolean } = {}): Promise<Types.Inbox> {
-    return this.#get('/api/inbox', { all }, options)
+    return this.read('/api/inbox', { all }, options)
   }
 
   /** The inbox, each time it has changed. */
   streamInbox(
     options: StreamOptions & { all?: boolean | undefined } = {},
   ): AsyncGenerator<Types.Inbox, void, undefined> {
-    return streamInbox(this.#streams, options)
+    return streamInbox(this.streams, options)
   }
 
   /** Marks something as read: devices are not told of it any more, and what only was news leaves the inbox. */
   readInboxItem(itemId: string, options?: CallOptions): Promise<void> {
-    return this.#send('POST', inboxPath(itemId, 'read'), undefined, options)
+    return this.send('POST', inboxPath(itemId, 'read'), undefined, options)
   }
 
   unreadInboxItem(itemId: string, options?: CallOptions): Promise<void> {
-    return this.#send('POST', inboxPath(itemId, 'unread'), undefined, options)
+    return this.send('POST', inboxPath(itemId, 'unread'), undefined, options)
   }
 
   /** Takes something out of the way: for some minutes, or until a time. */
@@ -273,56 +267,56 @@ export class Turnloom {
     time: { minutes: number } | { until: string },
     options?: CallOptions,
   ): Promise<{ snoozed_until: string }> {
-    return this.#send('POST', inboxPath(itemId, 'snooze'), time, options)
+    return this.send('POST', inboxPath(itemId, 'snooze'), time, options)
   }
 
   unsnoozeInboxItem(itemId: string, options?: CallOptions): Promise<void> {
-    return this.#send('POST', inboxPath(itemId, 'unsnooze'), undefined, options)
+    return this.send('POST', inboxPath(itemId, 'unsnooze'), undefined, options)
   }
 
   /** Marks what a session had to tell as read, up to a place in its log; or every turn that ended. */
   readInbox(which: { session_id?: string; seq?: number } = {}, options?: CallOptions): Promise<{ marked: number }> {
-    return this.#send('POST', '/api/inbox/read', which, options)
+    return this.send('POST', '/api/inbox/read', which, options)
   }
 
   /** Which devices are told of the inbox, and when; and the key that browsers subscribe with. */
   getNotifications(options?: CallOptions): Promise<Types.Notifications> {
-    return this.#get('/api/notifications', {}, options)
+    return this.read('/api/notifications', {}, options)
   }
 
   updateNotifications(changes: Types.NotificationSettingsPatch, options?: CallOptions): Promise<Types.Notifications> {
-    return this.#send('PATCH', '/api/notifications', changes, options)
+    return this.send('PATCH', '/api/notifications', changes, options)
   }
 
   /** Adds a browser, by its `PushSubscription`, or a service such as ntfy. The same address again is the same device. */
   addNotificationDevice(device: Types.NewNotificationDevice, options?: CallOptions): Promise<Types.NotificationDevice> {
-    return this.#send('POST', '/api/notifications/devices', device, options)
+    return this.send('POST', '/api/notifications/devices', device, options)
   }
 
   removeNotificationDevice(deviceId: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', devicePath(deviceId), undefined, options)
+    return this.send('DELETE', devicePath(deviceId), undefined, options)
   }
 
   testNotificationDevice(deviceId: string, options?: CallOptions): Promise<Types.NotificationTried> {
-    return this.#send('POST', `${devicePath(deviceId)}/test`, undefined, options)
+    return this.send('POST', `${devicePath(deviceId)}/test`, undefined, options)
   }
 
   replyPermission(id: string, askId: string, answer: Permission, options?: CallOptions): Promise<Types.Resolved> {
     const body = typeof answer === 'string' ? { reply: answer } : answer
-    return this.#send('POST', of(id, 'permissions', askId), body, options)
+    return this.send('POST', of(id, 'permissions', askId), body, options)
   }
 
   /** One list of answers for each question. */
   replyQuestion(id: string, askId: string, answers: string[][], options?: CallOptions): Promise<Types.Resolved> {
-    return this.#send('POST', of(id, 'questions', askId), { answers }, options)
+    return this.send('POST', of(id, 'questions', askId), { answers }, options)
   }
 
   rejectQuestion(id: string, askId: string, options?: CallOptions): Promise<Types.Resolved> {
-    return this.#send('POST', `${of(id, 'questions', askId)}/reject`, undefined, options)
+    return this.send('POST', `${of(id, 'questions', askId)}/reject`, undefined, options)
   }
 
   answerInterrupt(id: string, interruptId: string, value: unknown, options?: CallOptions): Promise<Types.Resolved> {
-    return this.#send('POST', of(id, 'interrupt', interruptId), { value }, options)
+    return this.send('POST', of(id, 'interrupt', interruptId), { value }, options)
   }
 
   /** The result of a call of one of the `client_tools`: the `tool_use_id` stands in its `interrupt`. Taken once. */
@@ -332,12 +326,12 @@ export class Turnloom {
     result: Types.ToolResult,
     options?: CallOptions,
   ): Promise<Types.Resolved> {
-    return this.#send('POST', of(id, 'tool-results', toolUseId), result, options)
+    return this.send('POST', of(id, 'tool-results', toolUseId), result, options)
   }
 
   /** The rules that count in a session or in a directory, the modes, and what is wrong with files of rules. */
   getPolicy(query: { session?: string; cwd?: string } = {}, options?: CallOptions): Promise<Types.Policy> {
-    return this.#get('/api/policy', query, options)
+    return this.read('/api/policy', query, options)
   }
 
   /** Only what is wrong with files of rules that count there. */
@@ -345,170 +339,43 @@ export class Turnloom {
     query: { session?: string; cwd?: string } = {},
     options?: CallOptions,
   ): Promise<Types.PolicyProblem[]> {
-    return (await this.#get<{ problems: Types.PolicyProblem[] }>('/api/policy/problems', query, options)).problems
+    return (await this.read<{ problems: Types.PolicyProblem[] }>('/api/policy/problems', query, options)).problems
   }
 
   /** What people have answered *always* to. */
   async listRules(options?: CallOptions): Promise<Types.StoredRule[]> {
-    return (await this.#get<{ rules: Types.StoredRule[] }>('/api/rules', {}, options)).rules
+    return (await this.read<{ rules: Types.StoredRule[] }>('/api/rules', {}, options)).rules
   }
 
   /** Takes back an *always*: equal calls ask again. */
   removeRule(ruleId: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', `/api/rules/${encodeURIComponent(ruleId)}`, undefined, options)
+    return this.send('DELETE', `/api/rules/${encodeURIComponent(ruleId)}`, undefined, options)
   }
 
   /** What would change if these were the user's own rules. With `sessions` it is told in parts: `next_cursor` of one is the `cursor` of the next. */
   testRules(proposed: Types.ProposedRules, options?: CallOptions): Promise<Types.RulesTest> {
-    return this.#send('POST', '/api/policy/test', proposed, options)
+    return this.send('POST', '/api/policy/test', proposed, options)
   }
 
   /** Rules that would answer what people keep answering. */
   async suggestRules(query: { since?: string } = {}, options?: CallOptions): Promise<Types.RuleSuggestion[]> {
     const path = '/api/policy/suggestions'
-    return (await this.#get<{ suggestions: Types.RuleSuggestion[] }>(path, query, options)).suggestions
+    return (await this.read<{ suggestions: Types.RuleSuggestion[] }>(path, query, options)).suggestions
   }
 
   /** The user's own rules, as the text that they are. */
   getOwnRules(options?: CallOptions): Promise<Types.OwnRules> {
-    return this.#get('/api/policy/own', {}, options)
+    return this.read('/api/policy/own', {}, options)
   }
 
   /** Other rules in their place; `was` is the `sha256` of those that were read. What is wrong is refused with its line. */
   replaceOwnRules(rules: { text: string; was: string }, options?: CallOptions): Promise<Types.OwnRules> {
-    return this.#send('PUT', '/api/policy/own', rules, options)
+    return this.send('PUT', '/api/policy/own', rules, options)
   }
 
   /** One more rule, in TOML without `[[rule]]`. One that is there is not added twice. */
   addOwnRule(rule: string, options?: CallOptions): Promise<Types.AddedRule> {
-    return this.#send('POST', '/api/policy/own/rules', { rule }, options)
-  }
-
-  /** How other services talk to agents, by name. */
-  async listChannels(options?: CallOptions): Promise<Types.Channel[]> {
-    return (await this.#get<{ channels: Types.Channel[] }>('/api/channels', {}, options)).channels
-  }
-
-  getChannel(name: string, options?: CallOptions): Promise<Types.Channel> {
-    return this.#get(channelPath(name), {}, options)
-  }
-
-  /** Makes a channel. Its secrets are kept and not shown again. */
-  createChannel(channel: Types.NewChannel, options?: CallOptions): Promise<Types.Channel> {
-    return this.#send('POST', '/api/channels', channel, options)
-  }
-
-  /** Changes what is given of a channel; `null` takes back what was set. */
-  updateChannel(name: string, changes: Types.ChannelPatch, options?: CallOptions): Promise<Types.Channel> {
-    return this.#send('PATCH', channelPath(name), changes, options)
-  }
-
-  /** Removes a channel; its sessions stay. */
-  removeChannel(name: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', channelPath(name), undefined, options)
-  }
-
-  /** The newest deliveries of a channel first. */
-  async listChannelDeliveries(
-    name: string,
-    query: { limit?: number } = {},
-    options?: CallOptions,
-  ): Promise<Types.ChannelDelivery[]> {
-    const path = `${channelPath(name)}/deliveries`
-    return (await this.#get<{ deliveries: Types.ChannelDelivery[] }>(path, query, options)).deliveries
-  }
-
-  /** Tries a delivery again that failed: its turn, or its answer. */
-  retryChannelDelivery(name: string, deliveryId: string, options?: CallOptions): Promise<Types.ChannelDelivery> {
-    return this.#send('POST', `${channelPath(name)}/deliveries/${encodeURIComponent(deliveryId)}/retry`, {}, options)
-  }
-
-  /** Who is told what happens in sessions, oldest first. */
-  async listWebhooks(options?: CallOptions): Promise<Types.Webhook[]> {
-    return (await this.#get<{ webhooks: Types.Webhook[] }>('/api/webhooks', {}, options)).webhooks
-  }
-
-  getWebhook(webhookId: string, options?: CallOptions): Promise<Types.Webhook> {
-    return this.#get(webhookPath(webhookId), {}, options)
-  }
-
-  /** Subscribes an address. The secret is made if none is given, and told once. */
-  createWebhook(webhook: Types.NewWebhook, options?: CallOptions): Promise<Types.MadeWebhook> {
-    return this.#send('POST', '/api/webhooks', webhook, options)
-  }
-
-  updateWebhook(webhookId: string, changes: Types.WebhookPatch, options?: CallOptions): Promise<Types.Webhook> {
-    return this.#send('PATCH', webhookPath(webhookId), changes, options)
-  }
-
-  removeWebhook(webhookId: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', webhookPath(webhookId), undefined, options)
-  }
-
-  /** What was sent, what waits and what nobody took. */
-  listWebhookDeliveries(webhookId: string, options?: CallOptions): Promise<Types.WebhookDeliveries> {
-    return this.#get(`${webhookPath(webhookId)}/deliveries`, {}, options)
-  }
-
-  /** Sends an event again that is listed. */
-  redeliverWebhook(webhookId: string, deliveryId: string, options?: CallOptions): Promise<void> {
-    return this.#send('POST', `${webhookPath(webhookId)}/redeliver`, { delivery_id: deliveryId }, options)
-  }
-
-  /** Sends a test event at once, and tells what the receiver answered. */
-  testWebhook(webhookId: string, options?: CallOptions): Promise<Types.WebhookTested> {
-    return this.#send('POST', `${webhookPath(webhookId)}/test`, {}, options)
-  }
-
-  /** Has prompts sent by themselves. With a `schedule_id` of its own, a retry is safe. */
-  createSchedule(schedule: Types.NewSchedule, options?: CallOptions): Promise<Types.Schedule> {
-    return this.#send('POST', '/api/schedules', schedule, options)
-  }
-
-  async listSchedules(options?: CallOptions): Promise<Types.Schedule[]> {
-    return (await this.#get<{ schedules: Types.Schedule[] }>('/api/schedules', {}, options)).schedules
-  }
-
-  getSchedule(scheduleId: string, options?: CallOptions): Promise<Types.Schedule> {
-    return this.#get(`/api/schedules/${encodeURIComponent(scheduleId)}`, {}, options)
-  }
-
-  /** Changes a schedule; `{ paused: true }` pauses it. What is not given stays. */
-  updateSchedule(scheduleId: string, update: Types.ScheduleUpdate, options?: CallOptions): Promise<Types.Schedule> {
-    return this.#send('PATCH', `/api/schedules/${encodeURIComponent(scheduleId)}`, update, options)
-  }
-
-  /** Removes a schedule and its history; the sessions of its runs stay. */
-  removeSchedule(scheduleId: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', `/api/schedules/${encodeURIComponent(scheduleId)}`, undefined, options)
-  }
-
-  runSchedule(scheduleId: string, options?: CallOptions): Promise<Types.ScheduleRun> {
-    return this.#send('POST', `/api/schedules/${encodeURIComponent(scheduleId)}/run`, {}, options)
-  }
-
-  /** The runs of a schedule, the newest first: `next_cursor` of one page is the `cursor` of the next. */
-  listRuns(
-    scheduleId: string,
-    page: { limit?: number; cursor?: string } = {},
-    options?: CallOptions,
-  ): Promise<Types.ScheduleRuns> {
-    return this.#get(`/api/schedules/${encodeURIComponent(scheduleId)}/runs`, page, options)
-  }
-
-  /** When a schedule would be due that is not there yet: in words, and the next times. */
-  previewSchedule(preview: Types.SchedulePreview, options?: CallOptions): Promise<Types.ScheduleTimes> {
-    return this.#send('POST', '/api/schedules/preview', preview, options)
-  }
-
-  /** Numbers that are others when schedules, channels or webhooks have changed: the first at once, then each time. */
-  streamAutomation(options: StreamOptions = {}): AsyncGenerator<Types.AutomationVersions, void, undefined> {
-    return streamAutomation(this.#streams, options)
-  }
-
-  /** What all sessions have spent, today, by day and by group, and the limits of all. */
-  getUsage(query: { days?: number; group?: string } = {}, options?: CallOptions): Promise<Types.Spending> {
-    return this.#get('/api/usage', query, options)
+    return this.send('POST', '/api/policy/own/rules', { rule }, options)
   }
 
   /** The tools that this program runs for the agent of a session: `tools(id).registerTool(name, schema, handler)`. */
@@ -520,12 +387,12 @@ export class Turnloom {
 
   /** The document that the agent and all clients share; an empty object as long as nobody has set it. */
   getState(id: string, options?: CallOptions): Promise<Types.SharedState> {
-    return this.#get(of(id, 'state'), {}, options)
+    return this.read(of(id, 'state'), {}, options)
   }
 
   /** Changes the shared document, all of the patch or nothing, and gives what it is then. */
   patchState(id: string, patch: Types.PatchOperation[], options?: CallOptions): Promise<Types.SharedState> {
-    return this.#send('PATCH', of(id, 'state'), patch, options)
+    return this.send('PATCH', of(id, 'state'), patch, options)
   }
 
   /** The components that agents may show; with a `session`, also its own. */
@@ -533,11 +400,11 @@ export class Turnloom {
     query: { session?: string; surface?: Types.Surface } = {},
     options?: CallOptions,
   ): Promise<Types.ComponentList> {
-    return this.#get('/api/components', query, options)
+    return this.read('/api/components', query, options)
   }
 
   getComponent(name: string, options?: CallOptions): Promise<Types.ComponentEntry> {
-    return this.#get(`/api/components/${encodeURIComponent(name)}`, {}, options)
+    return this.read(`/api/components/${encodeURIComponent(name)}`, {}, options)
   }
 
   /** Tells the agent what was done in one of its components. Resolves when that is in the log. */
@@ -547,27 +414,27 @@ export class Turnloom {
     action: Types.ComponentAction,
     options?: CallOptions,
   ): Promise<Types.Noted> {
-    return this.#send('POST', `${of(id, 'components', componentId)}/callback`, action, options)
+    return this.send('POST', `${of(id, 'components', componentId)}/callback`, action, options)
   }
 
   /** The address of a page of the log, for other programs; they need the token. */
   eventsUrl(id: string, query: { after?: number; limit?: number } = {}): string {
-    return this.#requester.address(of(id, 'events'), query)
+    return this.requester.address(of(id, 'events'), query)
   }
 
   /** What was too large for its event, or some bytes of it. */
   getBlob(blobId: string, options?: CallOptions & { range?: ByteRange }): Promise<Blob> {
-    return this.#requester.blob(blob(blobId), options)
+    return this.requester.blob(blob(blobId), options)
   }
 
   /** The address of the same, for links and pictures of a page that is signed in; others use `getPictureUrl`. */
   blobUrl(blobId: string): string {
-    return this.#requester.address(blob(blobId))
+    return this.requester.address(blob(blobId))
   }
 
   /** The same as a picture that a page can show. Pictures are kept as the base64 that came. */
   getPicture(blobId: string, options?: CallOptions): Promise<Blob> {
-    return this.#requester.blob(blob(blobId), { ...options, accept: 'image/*' })
+    return this.requester.blob(blob(blobId), { ...options, accept: 'image/*' })
   }
 
   /** An address for `<img src>`: it needs no token and works for some minutes, for whoever has it. */
@@ -578,42 +445,34 @@ export class Turnloom {
   /** The same address, and how many milliseconds it works. */
   async getPictureLink(blobId: string, options?: CallOptions): Promise<{ url: string; expiresInMs: number }> {
     type Link = { path: string; expires_in: number }
-    const link = await this.#send<Link>('POST', `${blob(blobId)}/link`, undefined, options)
-    return { url: this.#requester.address(link.path), expiresInMs: link.expires_in * 1_000 }
+    const link = await this.send<Link>('POST', `${blob(blobId)}/link`, undefined, options)
+    return { url: this.requester.address(link.path), expiresInMs: link.expires_in * 1_000 }
   }
 
   /** An address that signs a browser in, once and soon. */
   async makeLoginLink(options?: CallOptions): Promise<string> {
-    const { path } = await this.#send<{ path: string }>('POST', '/api/login-links', {}, options)
-    return this.#requester.address(path)
+    const { path } = await this.send<{ path: string }>('POST', '/api/login-links', {}, options)
+    return this.requester.address(path)
   }
 
   /** The browsers that are signed in, last seen first. */
   async listSignIns(options?: CallOptions): Promise<Types.SignIn[]> {
-    return (await this.#get<{ sign_ins: Types.SignIn[] }>('/api/sign-ins', {}, options)).sign_ins
+    return (await this.read<{ sign_ins: Types.SignIn[] }>('/api/sign-ins', {}, options)).sign_ins
   }
 
   /** Signs a browser out; `current` is the one that asks. What it has open is closed. */
   endSignIn(signInId: string, options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', `/api/sign-ins/${encodeURIComponent(signInId)}`, undefined, options)
+    return this.send('DELETE', `/api/sign-ins/${encodeURIComponent(signInId)}`, undefined, options)
   }
 
   /** Signs every browser out. */
   endAllSignIns(options?: CallOptions): Promise<void> {
-    return this.#send('DELETE', '/api/sign-ins', undefined, options)
+    return this.send('DELETE', '/api/sign-ins', undefined, options)
   }
 
   /** Tells what a page has measured, for the daemon's metrics. */
   reportTimings(timings: Types.PageTiming[], options?: CallOptions): Promise<void> {
-    return this.#send('POST', '/api/timings', { timings }, options)
-  }
-
-  #get<T>(path: string, query: NonNullable<Request['query']>, options?: CallOptions): Promise<T> {
-    return this.#requester.json(path, { ...options, query })
-  }
-
-  #send<T>(method: string, path: string, body: unknown, options?: CallOptions): Promise<T> {
-    return this.#requester.json(path, { ...options, method, body })
+    return this.send('POST', '/api/timings', { timings }, options)
   }
 }
 
@@ -630,7 +489,5 @@ const asSend = (message: Message): Types.SendMessage => (typeof message === 'str
 
 const blob = (id: string) => `/api/blobs/${encodeURIComponent(id)}`
 
-const channelPath = (name: string) => `/api/channels/${encodeURIComponent(name)}`
 const inboxPath = (itemId: string, what: string) => `/api/inbox/${encodeURIComponent(itemId)}/${what}`
 const devicePath = (deviceId: string) => `/api/notifications/devices/${encodeURIComponent(deviceId)}`
-const webhookPath = (id: string) => `/api/webhooks/${encodeURIComponent(id)}`

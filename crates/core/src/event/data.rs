@@ -12,9 +12,7 @@ use super::source::MessageSource;
 #[allow(clippy::wildcard_imports, reason = "payloads have all of them")]
 use super::words::*;
 use crate::blob::BlobRef;
-use crate::id::{
-    AskId, BackgroundId, BlockId, MessageId, RunId, ScheduleId, Seq, SessionId, SubagentId, ToolUseId, TurnId,
-};
+use crate::id::{AskId, BackgroundId, BlockId, MessageId, RunId, ScheduleId, SessionId, SubagentId, ToolUseId, TurnId};
 use crate::time::Timestamp;
 
 /// Declares payloads: every one is cloned, compared, stored and described in the same way, and leaves out what is absent.

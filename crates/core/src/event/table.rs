@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use super::data::*;
 #[allow(clippy::wildcard_imports, reason = "every row names a payload")]
 use super::delegation::*;
+#[allow(clippy::wildcard_imports, reason = "every row names a payload")]
+use super::history::*;
 use super::part::Part;
 use super::{Unknown, encoding};
 use crate::blob::BlobRef;

@@ -16,8 +16,8 @@ use super::state::Queued;
 use crate::budget;
 use crate::command::{Outcome as Verdict, Refusal, Reply};
 use crate::delegation::{
-    self, ALLOWED, ChildNews, Heard, Inherited, MAX_FACT_BYTES, MAX_TEXT_BYTES, NewChild, News, TurnEnd, cut, fingerprint,
-    message_id,
+    self, ALLOWED, ChildNews, Heard, Inherited, MAX_FACT_BYTES, MAX_TEXT_BYTES, NewChild, News, TurnEnd, cut,
+    fingerprint, message_id,
 };
 use crate::event::{
     BudgetMeasure, BudgetScope, DAEMON, Delegated, DelegatedAsk, DelegationStarted, DelegationState, DelegationUpdated,

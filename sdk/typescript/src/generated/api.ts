@@ -87,7 +87,7 @@ export interface components {
         /**
          * AgentUnparsedEvent
          * @example {
-         *       "seq": 50,
+         *       "seq": 54,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "agent_unparsed",
          *       "session_id": "s-1",
@@ -169,7 +169,7 @@ export interface components {
         /**
          * ArtifactCreatedEvent
          * @example {
-         *       "seq": 40,
+         *       "seq": 44,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_created",
          *       "session_id": "s-1",
@@ -207,7 +207,7 @@ export interface components {
         /**
          * ArtifactRemovedEvent
          * @example {
-         *       "seq": 43,
+         *       "seq": 47,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_removed",
          *       "session_id": "s-1",
@@ -245,7 +245,7 @@ export interface components {
         /**
          * ArtifactUpdatedEvent
          * @example {
-         *       "seq": 41,
+         *       "seq": 45,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_updated",
          *       "session_id": "s-1",
@@ -283,7 +283,7 @@ export interface components {
         /**
          * ArtifactVersionEvent
          * @example {
-         *       "seq": 42,
+         *       "seq": 46,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "artifact_version",
          *       "session_id": "s-1",
@@ -334,8 +334,20 @@ export interface components {
          * @enum {string}
          */
         AskKind: "permission" | "question" | "interrupt";
+        /**
+         * AskKindData
+         * @description What kind of answer an ask takes.
+         * @enum {string}
+         */
+        AskKindData: "permission" | "question" | "interrupt";
         Asks: {
             asks: components["schemas"]["SessionAsk"][];
+        };
+        /** @description A number for each, which goes up with every change. It begins with the time, so that it is another one after a restart too. */
+        AutomationVersions: {
+            schedules: number;
+            channels: number;
+            webhooks: number;
         };
         /** BackgroundEndedData */
         BackgroundEndedData: {
@@ -355,7 +367,7 @@ export interface components {
         /**
          * BackgroundEndedEvent
          * @example {
-         *       "seq": 32,
+         *       "seq": 33,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_ended",
          *       "session_id": "s-1",
@@ -408,7 +420,7 @@ export interface components {
         /**
          * BackgroundStartedEvent
          * @example {
-         *       "seq": 31,
+         *       "seq": 32,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "background_started",
          *       "session_id": "s-1",
@@ -724,6 +736,8 @@ export interface components {
             params: {
                 [key: string]: unknown;
             };
+            /** @description What all its sessions may spend together. It counts for sessions that are created from then on. */
+            budget?: components["schemas"]["Limits"];
             /** @description What the agent is told; the kind has one of its own. */
             message?: components["schemas"]["Template"];
             /** @description Deliveries for which this is the same go on in one session. Each has its own, where it is empty. */
@@ -802,6 +816,11 @@ export interface components {
         ChannelDeliveryState: "done" | "accepted" | "running" | "answered" | "failed";
         /** @description How deliveries are verified and read. */
         ChannelKind: "hmac" | "github" | "slack" | "telegram" | "bearer" | "standard";
+        /**
+         * ChannelKindData
+         * @description How deliveries are verified and read.
+         */
+        ChannelKindData: "hmac" | "github" | "slack" | "telegram" | "bearer" | "standard";
         /** @description What a channel is, without its secrets. */
         ChannelPatch: {
             name?: string | null;
@@ -810,6 +829,7 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             } | null;
+            budget?: (components["schemas"]["LimitsInput"] | null) | null;
             message?: (components["schemas"]["Template"] | null) | null;
             conversation?: (components["schemas"]["Template"] | null) | null;
             delivery?: (components["schemas"]["Template"] | null) | null;
@@ -923,7 +943,7 @@ export interface components {
         /**
          * CompactionEndEvent
          * @example {
-         *       "seq": 46,
+         *       "seq": 50,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_end",
          *       "session_id": "s-1",
@@ -969,7 +989,7 @@ export interface components {
         /**
          * CompactionStartEvent
          * @example {
-         *       "seq": 45,
+         *       "seq": 49,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "compaction_start",
          *       "session_id": "s-1",
@@ -1072,7 +1092,7 @@ export interface components {
         /**
          * ComponentCallbackEvent
          * @example {
-         *       "seq": 35,
+         *       "seq": 39,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_callback",
          *       "session_id": "s-1",
@@ -1155,7 +1175,7 @@ export interface components {
         /**
          * ComponentRemoveEvent
          * @example {
-         *       "seq": 34,
+         *       "seq": 38,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_remove",
          *       "session_id": "s-1",
@@ -1226,7 +1246,7 @@ export interface components {
         /**
          * ComponentUpdateEvent
          * @example {
-         *       "seq": 33,
+         *       "seq": 37,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "component_update",
          *       "session_id": "s-1",
@@ -1308,6 +1328,11 @@ export interface components {
             kind: "process_group";
             why: string;
         };
+        /** @description How much of what an agent can hold in mind it holds, in tokens. */
+        ContextUse: {
+            used: number;
+            window: number;
+        };
         /** @description A conversation that an agent has stored by itself. */
         Conversation: {
             /** @description The agent's name for it. */
@@ -1340,6 +1365,244 @@ export interface components {
             };
             /** @description A conversation that the agent has stored: the session begins with what was said in it. */
             adopt?: string | null;
+            /** @description The session that it works for: it is shown below that one, spends from the same budget, and may not be in a looser mode. */
+            parent_session_id?: string | null;
+        };
+        /** @description An ask of a session that works for another one. */
+        DelegatedAsk: {
+            /** @description Whose it is. */
+            session_id: components["schemas"]["SessionId"];
+            ask_id: components["schemas"]["AskId"];
+            kind: components["schemas"]["AskKind"];
+            turn_id?: components["schemas"]["TurnId"];
+            /** @description Where its request stands in the log. */
+            seq: components["schemas"]["Seq"];
+            asked_at: components["schemas"]["Timestamp"];
+            /** @description One line for a person. */
+            title: string;
+            /** @description The request's payload, as in its event. */
+            request: unknown;
+            /** @description Who asks, when it is a sub-agent, and what it was called to do. */
+            subagent_id?: components["schemas"]["SubagentId"];
+            subagent_name?: string;
+        };
+        /**
+         * DelegatedAskData
+         * @description An ask of a session that works for another one.
+         */
+        DelegatedAskData: {
+            /** @description Whose it is. */
+            session_id: components["schemas"]["SessionIdData"];
+            ask_id: components["schemas"]["AskIdData"];
+            kind: components["schemas"]["AskKindData"];
+            turn_id?: components["schemas"]["TurnIdData"];
+            /** @description Where its request stands in the log. */
+            seq: components["schemas"]["SeqData"];
+            asked_at: components["schemas"]["TimestampData"];
+            /** @description One line for a person. */
+            title: string;
+            /** @description The request's payload, as in its event. */
+            request: unknown;
+            /** @description Who asks, when it is a sub-agent, and what it was called to do. */
+            subagent_id?: components["schemas"]["SubagentIdData"];
+            subagent_name?: string;
+        };
+        /**
+         * DelegatedData
+         * @description In a session that works for another one: for which.
+         */
+        DelegatedData: {
+            /** @description Absent: it does not any more, because it came from a file. */
+            parent_session_id?: components["schemas"]["SessionIdData"];
+            /** @description From the first of all to the parent. */
+            ancestors?: components["schemas"]["SessionIdData"][];
+            /** @description What each of them was given to do that works for another, and this one: fingerprints. */
+            tasks?: string[];
+            /** @description The parent's call. */
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DelegatedEvent
+         * @example {
+         *       "seq": 34,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "delegated",
+         *       "session_id": "s-1",
+         *       "data": {
+         *         "parent_session_id": "s-0",
+         *         "ancestors": [
+         *           "s-0"
+         *         ],
+         *         "tasks": [
+         *           "5f0c66e1"
+         *         ],
+         *         "tool_use_id": "t-4"
+         *       }
+         *     }
+         */
+        DelegatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "delegated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DelegatedData"];
+        };
+        /** @description Another session that works for this one. */
+        DelegationBlock: {
+            /** @enum {string} */
+            kind: "delegation";
+            id: string;
+            started_at: components["schemas"]["Timestamp"];
+            ended_at?: components["schemas"]["Timestamp"];
+            child_session_id: components["schemas"]["SessionId"];
+            runtime: string;
+            title: string;
+            cwd?: string;
+            state: components["schemas"]["DelegationState"];
+            /** @description What it does. */
+            activity?: string;
+            /** @description What it and those that work for it ask of a person. The answers go to the sessions that are named. */
+            asks: components["schemas"]["DelegatedAsk"][];
+            /** @description What its last turn came to, or the beginning of it. */
+            text?: string;
+            reason?: string;
+            tool_use_id?: components["schemas"]["ToolUseId"];
+            /** @description That call waits for its end. */
+            waits?: boolean;
+            /** @description Who made it, when it was not the agent. */
+            by?: string;
+        };
+        /**
+         * DelegationStartedData
+         * @description Another session works for this one.
+         */
+        DelegationStartedData: {
+            child_session_id: components["schemas"]["SessionIdData"];
+            runtime: string;
+            /** @description What it is to do, in one line. */
+            title: string;
+            cwd?: string;
+            /** @description The message that it is told. */
+            message_id?: components["schemas"]["MessageIdData"];
+            /** @description The call that began it. */
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description That call waits for its end. */
+            waits?: boolean;
+            /** @description Who made it, when it was not the agent. */
+            by?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DelegationStartedEvent
+         * @example {
+         *       "seq": 35,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "delegation_started",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "child_session_id": "s-2",
+         *         "runtime": "codex",
+         *         "title": "Build what the plan says",
+         *         "cwd": "/home/user/loom",
+         *         "message_id": "m-4",
+         *         "tool_use_id": "t-4",
+         *         "waits": true
+         *       }
+         *     }
+         */
+        DelegationStartedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "delegation_started";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DelegationStartedData"];
+        };
+        /** @description How far a session is that works for another one. */
+        DelegationState: ("running" | "completed" | "stopped" | "failed") | "starting" | "waiting" | "stopping" | "idle" | "interrupted" | "removed";
+        /**
+         * DelegationStateData
+         * @description How far a session is that works for another one.
+         */
+        DelegationStateData: ("running" | "completed" | "stopped" | "failed") | "starting" | "waiting" | "stopping" | "idle" | "interrupted" | "removed";
+        /**
+         * DelegationUpdatedData
+         * @description What has become of a session that works for this one. What is absent is nothing now, but for `text`, `turn_id` and `reason`: these are of its last end.
+         */
+        DelegationUpdatedData: {
+            child_session_id: components["schemas"]["SessionIdData"];
+            state: components["schemas"]["DelegationStateData"];
+            /** @description What it does. */
+            activity?: string;
+            /** @description What it and those that work for it ask of a person. The answers go to the sessions that are named. */
+            asks?: components["schemas"]["DelegatedAskData"][];
+            /** @description Another message that it is told. */
+            message_id?: components["schemas"]["MessageIdData"];
+            /** @description The call that waits for its end. */
+            tool_use_id?: components["schemas"]["ToolUseIdData"];
+            /** @description The turn that has ended. */
+            turn_id?: components["schemas"]["TurnIdData"];
+            /** @description What that turn came to, or the beginning of it. */
+            text?: string;
+            /** @description Why it ended so. */
+            reason?: string;
+            /** @description The calls that are told so. All others hear it by a message. */
+            told?: components["schemas"]["ToolUseIdData"][];
+            /** @description The position in its log that this is about. */
+            child_seq?: components["schemas"]["SeqData"];
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * DelegationUpdatedEvent
+         * @example {
+         *       "seq": 36,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "delegation_updated",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "child_session_id": "s-2",
+         *         "state": "completed",
+         *         "turn_id": "turn-7",
+         *         "text": "It is built.",
+         *         "told": [
+         *           "t-4"
+         *         ],
+         *         "child_seq": 41
+         *       }
+         *     }
+         */
+        DelegationUpdatedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "delegation_updated";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["DelegationUpdatedData"];
         };
         /** DeltaData */
         DeltaData: {
@@ -1355,7 +1618,7 @@ export interface components {
         /**
          * DeltaEvent
          * @example {
-         *       "seq": 15,
+         *       "seq": 16,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "delta",
          *       "session_id": "s-1",
@@ -1397,7 +1660,7 @@ export interface components {
         /**
          * DiffUpdatedEvent
          * @example {
-         *       "seq": 39,
+         *       "seq": 43,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "diff_updated",
          *       "session_id": "s-1",
@@ -1427,6 +1690,8 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["DiffUpdatedData"];
         };
+        /** @description Which turns that ended are told. */
+        DoneChoice: ("none" | "all") | "failed";
         /** DoneData */
         DoneData: {
             outcome: components["schemas"]["OutcomeData"];
@@ -1555,7 +1820,7 @@ export interface components {
          * Event
          * @description One fact of a session's log; the same as in /api/events.schema.json. There is no form for a type that is not in the mapping, which a log from a later version may hold: look at `type` first, and pass over what is not known.
          */
-        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["BudgetEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ToolDecidedEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
+        Event: components["schemas"]["SessionReadyEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["ModeChangedEvent"] | components["schemas"]["ModelChangedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["UserMessageEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["SteerEvent"] | components["schemas"]["ResultEvent"] | components["schemas"]["DoneEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["BudgetEvent"] | components["schemas"]["ScheduleMissedEvent"] | components["schemas"]["DeltaEvent"] | components["schemas"]["ThinkingEvent"] | components["schemas"]["RetractedEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ToolDecidedEvent"] | components["schemas"]["PermissionRequestEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["InterruptEvent"] | components["schemas"]["InterruptResolvedEvent"] | components["schemas"]["SubagentStartedEvent"] | components["schemas"]["SubagentUpdatedEvent"] | components["schemas"]["SubagentEndedEvent"] | components["schemas"]["BackgroundStartedEvent"] | components["schemas"]["BackgroundEndedEvent"] | components["schemas"]["DelegatedEvent"] | components["schemas"]["DelegationStartedEvent"] | components["schemas"]["DelegationUpdatedEvent"] | components["schemas"]["ComponentUpdateEvent"] | components["schemas"]["ComponentRemoveEvent"] | components["schemas"]["ComponentCallbackEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["PlanUpdatedEvent"] | components["schemas"]["DiffUpdatedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ArtifactUpdatedEvent"] | components["schemas"]["ArtifactVersionEvent"] | components["schemas"]["ArtifactRemovedEvent"] | components["schemas"]["EvidenceChangedEvent"] | components["schemas"]["CompactionStartEvent"] | components["schemas"]["CompactionEndEvent"] | components["schemas"]["RollbackEvent"] | components["schemas"]["ForkedEvent"] | components["schemas"]["QueueChangedEvent"] | components["schemas"]["AgentUnparsedEvent"] | components["schemas"]["UnreadableEvent"];
         /** @description What the JSON form answers. It is written by hand, because its events are already JSON. */
         EventPage: {
             /** @description Fewer than asked for where they are large, or where many had to be looked at to find them; perhaps none. */
@@ -1591,7 +1856,7 @@ export interface components {
         /**
          * EvidenceChangedEvent
          * @example {
-         *       "seq": 44,
+         *       "seq": 48,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "evidence_changed",
          *       "session_id": "s-1",
@@ -1676,7 +1941,7 @@ export interface components {
         /**
          * ForkedEvent
          * @example {
-         *       "seq": 48,
+         *       "seq": 52,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "forked",
          *       "session_id": "s-1",
@@ -1769,6 +2034,66 @@ export interface components {
             data?: string;
             blob?: components["schemas"]["BlobRefData"];
         };
+        /** @description Everything that is for a person. */
+        Inbox: {
+            /** @description By how long each blocks how much; then what failed and what is done, the newest first. */
+            items: components["schemas"]["InboxItem"][];
+            /** @description What comes back later, the next first. */
+            snoozed: components["schemas"]["InboxItem"][];
+            /** @description How many wait for a person. */
+            needs: number;
+            /** @description How many turns have ended that nobody has looked at. */
+            unread: number;
+        };
+        /** @description An item as people see it. */
+        InboxItem: {
+            /** @description Follows from what it is about, so that it is the same on every device and after a restart. */
+            item_id: string;
+            kind: components["schemas"]["InboxKind"];
+            session_id: components["schemas"]["SessionId"];
+            session_title: string;
+            runtime: string;
+            /** @description One line for a person. */
+            title: string;
+            /** @description Since when it waits, or when it ended. */
+            since: components["schemas"]["Timestamp"];
+            /** @description Where the log says so. */
+            seq: components["schemas"]["Seq"];
+            /** @description How much waits for it: the turn, and the messages behind it. */
+            blocks: number;
+            turn_id?: components["schemas"]["TurnId"];
+            /** @description How the turn came about that ended. */
+            origin?: components["schemas"]["Origin"];
+            /** @description What is asked; it is answered as every ask is. */
+            ask?: components["schemas"]["PendingAsk"];
+            /** @description What was asked and could not be answered any more. */
+            lost_ask?: components["schemas"]["LostAsk"];
+            /** @description What went wrong. */
+            problem?: components["schemas"]["SessionProblem"];
+            /** @description Why messages are held. */
+            held?: components["schemas"]["Hold"];
+            /** @description It waits for a person; else it is news. */
+            needs_you: boolean;
+            read: boolean;
+            /** @description It is out of the way until then. */
+            snoozed_until?: components["schemas"]["Timestamp"];
+            /** @description Devices are told of it: it is new enough, it is not quiet, and nobody has seen it. */
+            notifies: boolean;
+        };
+        /** @description What something in the inbox is. */
+        InboxKind: "ask" | "budget" | "lost_ask" | "held" | "failed" | "finished";
+        InboxMarked: {
+            marked: number;
+        };
+        /** @description One of both. */
+        InboxSnooze: {
+            /** @description From now on. */
+            minutes?: number | null;
+            until?: components["schemas"]["Timestamp"] | null;
+        };
+        InboxSnoozed: {
+            snoozed_until: components["schemas"]["Timestamp"];
+        };
         /** @description One piece of a message, as clients send it. */
         InputPart: {
             /** @constant */
@@ -1839,7 +2164,7 @@ export interface components {
         /**
          * InterruptEvent
          * @example {
-         *       "seq": 26,
+         *       "seq": 27,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt",
          *       "session_id": "s-1",
@@ -1886,7 +2211,7 @@ export interface components {
         /**
          * InterruptResolvedEvent
          * @example {
-         *       "seq": 27,
+         *       "seq": 28,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "interrupt_resolved",
          *       "session_id": "s-1",
@@ -1971,6 +2296,46 @@ export interface components {
             /** Format: double */
             spent: number;
         };
+        /** @description What may be spent. What is not given is not limited. */
+        Limits: {
+            /**
+             * Format: double
+             * @description All that the model reads and writes, also what it reads from a cache.
+             */
+            tokens?: number;
+            /**
+             * Format: double
+             * @description Dollars: what the agent says, or what `budgets.prices` makes of its tokens.
+             */
+            usd?: number;
+            /** Format: double */
+            turns?: number;
+            /**
+             * Format: double
+             * @description Minutes of work, without those in which a person is waited for.
+             */
+            minutes?: number;
+        };
+        /** @description What may be spent. What is not given is not limited. */
+        LimitsInput: {
+            /**
+             * Format: double
+             * @description All that the model reads and writes, also what it reads from a cache.
+             */
+            tokens?: number | null;
+            /**
+             * Format: double
+             * @description Dollars: what the agent says, or what `budgets.prices` makes of its tokens.
+             */
+            usd?: number | null;
+            /** Format: double */
+            turns?: number | null;
+            /**
+             * Format: double
+             * @description Minutes of work, without those in which a person is waited for.
+             */
+            minutes?: number | null;
+        };
         ListQuery: {
             /** @description Only archived sessions, instead of only the others. If it is left out: `false`. */
             archived?: boolean;
@@ -1984,6 +2349,43 @@ export interface components {
             cursor?: string | null;
             /** @description For a stream: the last position the client has; also `Last-Event-ID`. */
             after?: number | null;
+        };
+        /** @description One turn, as a list of tasks shows it. */
+        ListedTask: {
+            runId: components["schemas"]["TurnId"];
+            sessionId: components["schemas"]["SessionId"];
+            type: components["schemas"]["TaskType"];
+            status: components["schemas"]["TaskStatus"];
+            origin: components["schemas"]["Origin"];
+            triggerType: string;
+            presence: components["schemas"]["TaskPresence"];
+            metadata: components["schemas"]["TaskMetadata"];
+            /** @description The first line of what the turn is about. */
+            prompt?: string;
+            /** @description Absent when the turn began before anybody counted. */
+            startedAt?: components["schemas"]["Timestamp"];
+            lastActivityAt: components["schemas"]["Timestamp"];
+            completedAt?: components["schemas"]["Timestamp"];
+            /** Format: int64 */
+            durationMs?: number;
+            error?: string;
+            /** @description What it does now. */
+            activity?: components["schemas"]["TaskActivity"];
+            /** @description How many asks wait for a person. */
+            needsInput: number;
+            /** @description What is waited for; of several things the one that says most. */
+            waitsFor?: components["schemas"]["WaitsFor"];
+            /** @description How many messages wait for their turn. */
+            queued: number;
+            /** @description How many sub-agents run. */
+            subagents: number;
+            toolName?: string;
+            context?: components["schemas"]["ContextUse"];
+            /** @description It runs, and nothing was heard of it for too long. Decided by the daemon; a turn that waits for a person is not one. */
+            isZombie: boolean;
+            /** @description The title of its session. */
+            title: string;
+            runtime: string;
         };
         /** @description A link that signs a browser in, once. */
         LoginLink: {
@@ -2038,6 +2440,8 @@ export interface components {
         MessageSourceData: {
             /** @description The channel, by its name. */
             channel: string;
+            /** @description What kind of channel that is. */
+            kind?: components["schemas"]["ChannelKindData"];
             /** @description The service's own id of the delivery. */
             delivery: string;
             /** @description Who wrote it, as the service says. */
@@ -2152,6 +2556,8 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             };
+            /** @description What all its sessions may spend together. It counts for sessions that are created from then on. */
+            budget?: components["schemas"]["LimitsInput"] | null;
             /** @description What the agent is told; the kind has one of its own. */
             message?: components["schemas"]["Template"] | null;
             /** @description Deliveries for which this is the same go on in one session. Each has its own, where it is empty. */
@@ -2179,6 +2585,17 @@ export interface components {
             secret?: components["schemas"]["NewSecret"];
             reply_token?: components["schemas"]["NewSecret"];
         };
+        /** @description A device to be added: with one of `push` and `service`. */
+        NewNotificationDevice: {
+            /** @description For people. */
+            name?: string | null;
+            push?: components["schemas"]["PushSubscription"] | null;
+            service?: components["schemas"]["NotificationService"] | null;
+            /** @description What the service wants to be shown: it is sent as `Authorization: Bearer`. */
+            token?: components["schemas"]["NewSecret"] | null;
+            /** @description Which ended turns it is told of; as the settings say, if absent. */
+            done?: components["schemas"]["DoneChoice"] | null;
+        };
         NewRule: {
             /** @description One rule in TOML, without `[[rule]]`. Without an `id` it gets one. */
             rule: string;
@@ -2201,7 +2618,10 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             };
-            budget?: components["schemas"]["ScheduleBudgetInput"] | null;
+            /** @description What each run may spend. */
+            budget?: components["schemas"]["LimitsInput"] | null;
+            /** @description What all runs may spend together. */
+            total_budget?: components["schemas"]["LimitsInput"] | null;
             /**
              * @default {
              *       "type": "new"
@@ -2275,6 +2695,67 @@ export interface components {
             accepted: boolean;
             /** @description Where the log says so. */
             seq: components["schemas"]["Seq"];
+        };
+        /** @description A device as people see it: not the address by which it is reached, which is a secret. */
+        NotificationDevice: {
+            device_id: string;
+            name: string;
+            kind: components["schemas"]["NotificationDeviceKind"];
+            /** @description Where it is reached. */
+            host: string;
+            /** @description Which ended turns it is told of, if it has a choice of its own. */
+            done?: components["schemas"]["DoneChoice"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        NotificationDeviceChoice: {
+            /** @description `null`: as the settings say. */
+            done?: components["schemas"]["DoneChoice"] | null;
+        };
+        NotificationDeviceKind: ("ntfy" | "json") | "push";
+        /** @description What a service understands. */
+        NotificationPreset: "ntfy" | "json";
+        /** @description A service that takes messages for people. */
+        NotificationService: {
+            /** @description For ntfy the address of the topic: `https://ntfy.sh/my-topic`. */
+            url: string;
+            /** @description If it is left out: `ntfy`. */
+            preset?: components["schemas"]["NotificationPreset"];
+        };
+        /** @description What is told, and when. What waits for a person is always told. */
+        NotificationSettings: {
+            /** @description Which turns that ended. If it is left out: `failed`. */
+            done: components["schemas"]["DoneChoice"];
+            /** @description When nothing is told; what still waits is told afterwards. */
+            quiet?: components["schemas"]["QuietHours"];
+            /** @description How long something is there before it is told: whoever sees it meanwhile is not disturbed elsewhere. */
+            delay_seconds: number;
+            /** @description Where people find the workbench, for links in messages of services such as ntfy. */
+            page_url?: string;
+            /** @description Whom the operator of a push service may write to: `mailto:...` or `https://...`. */
+            contact?: string;
+        };
+        /** @description What is told, and when. What waits for a person is always told. */
+        NotificationSettingsPatch: {
+            done?: components["schemas"]["DoneChoice"] | null;
+            quiet?: (components["schemas"]["QuietHoursInput"] | null) | null;
+            delay_seconds?: number | null;
+            page_url?: (string | null) | null;
+            contact?: (string | null) | null;
+        };
+        /** @description What became of a try. */
+        NotificationTried: {
+            /** @description Whether it was taken. */
+            delivered: boolean;
+            status?: number;
+            error?: string;
+            milliseconds: number;
+        };
+        Notifications: {
+            settings: components["schemas"]["NotificationSettings"];
+            /** @description Oldest first. */
+            devices: components["schemas"]["NotificationDevice"][];
+            /** @description The key of this daemon, for `PushManager.subscribe`, in base64url. */
+            push_key: string;
         };
         /** @description What the `AsyncAPI` document calls ops, in the order in which they are to be done. */
         Ops: {
@@ -2390,6 +2871,22 @@ export interface components {
             type: "file";
             path: string;
         };
+        /** @description An ask that nobody has answered yet. */
+        PendingAsk: {
+            ask_id: components["schemas"]["AskId"];
+            kind: components["schemas"]["AskKind"];
+            turn_id?: components["schemas"]["TurnId"];
+            /** @description Where its request stands in the log. */
+            seq: components["schemas"]["Seq"];
+            asked_at: components["schemas"]["Timestamp"];
+            /** @description One line for a person. */
+            title: string;
+            /** @description The request's payload, as in its event. */
+            request: unknown;
+            /** @description Who asks, when it is a sub-agent, and what it was called to do. */
+            subagent_id?: components["schemas"]["SubagentId"];
+            subagent_name?: string;
+        };
         Permission: {
             reply: components["schemas"]["PermissionReply"];
             /** @description Run the tool with this input instead. */
@@ -2486,7 +2983,7 @@ export interface components {
         /**
          * PermissionRequestEvent
          * @example {
-         *       "seq": 22,
+         *       "seq": 23,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_request",
          *       "session_id": "s-1",
@@ -2551,7 +3048,7 @@ export interface components {
         /**
          * PermissionResolvedEvent
          * @example {
-         *       "seq": 23,
+         *       "seq": 24,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "permission_resolved",
          *       "session_id": "s-1",
@@ -2608,7 +3105,7 @@ export interface components {
         /**
          * PlanUpdatedEvent
          * @example {
-         *       "seq": 38,
+         *       "seq": 42,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "plan_updated",
          *       "session_id": "s-1",
@@ -2739,6 +3236,16 @@ export interface components {
             /** @description The `next_cursor` of the answer before, with the same rules. */
             cursor?: string | null;
         };
+        /** @description The keys of a browser, in base64url. */
+        PushKeys: {
+            p256dh: string;
+            auth: string;
+        };
+        /** @description A subscription as a browser gives it (`PushSubscription.toJSON()`). */
+        PushSubscription: {
+            endpoint: string;
+            keys: components["schemas"]["PushKeys"];
+        };
         Question: {
             prompt: string;
             header?: string;
@@ -2795,7 +3302,7 @@ export interface components {
         /**
          * QuestionRequestEvent
          * @example {
-         *       "seq": 24,
+         *       "seq": 25,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_request",
          *       "session_id": "s-1",
@@ -2852,7 +3359,7 @@ export interface components {
         /**
          * QuestionResolvedEvent
          * @example {
-         *       "seq": 25,
+         *       "seq": 26,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "question_resolved",
          *       "session_id": "s-1",
@@ -2911,7 +3418,7 @@ export interface components {
         /**
          * QueueChangedEvent
          * @example {
-         *       "seq": 49,
+         *       "seq": 53,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "queue_changed",
          *       "session_id": "s-1",
@@ -2981,6 +3488,34 @@ export interface components {
         QueuedMessage: {
             message_id: components["schemas"]["MessageId"];
             content: components["schemas"]["Part"][];
+        };
+        /** @description When devices are told nothing. */
+        QuietHours: {
+            /** @description `22:00` */
+            from: components["schemas"]["TimeOfDay"];
+            /** @description `07:00`, perhaps on the next day. The same as `from` is the whole day. */
+            to: components["schemas"]["TimeOfDay"];
+            /** @description A name from the time zone database, such as `Europe/Berlin`. */
+            zone: string;
+            /** @description What waits for a person is told all the same. If it is left out: `false`. */
+            except_needs_you: boolean;
+        };
+        /** @description When devices are told nothing. */
+        QuietHoursInput: {
+            /** @description `22:00` */
+            from: components["schemas"]["TimeOfDay"];
+            /** @description `07:00`, perhaps on the next day. The same as `from` is the whole day. */
+            to: components["schemas"]["TimeOfDay"];
+            /** @description A name from the time zone database, such as `Europe/Berlin`. */
+            zone: string;
+            /** @description What waits for a person is told all the same. If it is left out: `false`. */
+            except_needs_you?: boolean;
+        };
+        ReadNews: {
+            /** @description All sessions, if absent; then only turns that ended are marked. */
+            session_id?: components["schemas"]["SessionId"] | null;
+            /** @description Only what stands up to here in its log. */
+            seq?: components["schemas"]["Seq"] | null;
         };
         /** @description That a message was taken, and where it went. A retry with the same id gets the same receipt. */
         Receipt: {
@@ -3060,7 +3595,7 @@ export interface components {
         /**
          * RetractedEvent
          * @example {
-         *       "seq": 17,
+         *       "seq": 18,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "retracted",
          *       "session_id": "s-1",
@@ -3104,7 +3639,7 @@ export interface components {
         /**
          * RollbackEvent
          * @example {
-         *       "seq": 47,
+         *       "seq": 51,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "rollback",
          *       "session_id": "s-1",
@@ -3165,11 +3700,18 @@ export interface components {
             result?: string;
             /** @description For a run that stands for those that were missed. */
             missed?: components["schemas"]["MissedRange"];
+            /** @description What was missed before this run, which its session is told. */
+            missed_before?: components["schemas"]["MissedRange"];
         };
         /** @description Why there is a run. */
         RunCause: "due" | "late" | "manual";
         /** @description One run of a schedule. */
         RunId: string;
+        /**
+         * RunIdData
+         * @description One run of a schedule.
+         */
+        RunIdData: string;
         RunOutcome: ("completed" | "stopped" | "failed") | "interrupted" | "skipped" | "missed";
         /** @description Why a run ended as it did. */
         RunReason: {
@@ -3191,6 +3733,8 @@ export interface components {
             last_heartbeat_at: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
             origin: components["schemas"]["Origin"];
+            type: components["schemas"]["TaskType"];
+            presence: components["schemas"]["TaskPresence"];
             /** @description The runtime. */
             pipelineName: string;
             started_at?: components["schemas"]["Timestamp"];
@@ -3214,6 +3758,8 @@ export interface components {
             title: string;
             status: components["schemas"]["ScheduleStatus"];
             when: components["schemas"]["ScheduleWhen"];
+            /** @description The same in words. */
+            words: string;
             zone: string;
             prompt: string;
             variables: {
@@ -3223,7 +3769,8 @@ export interface components {
             params: {
                 [key: string]: unknown;
             };
-            budget?: components["schemas"]["ScheduleBudget"];
+            budget?: components["schemas"]["Limits"];
+            total_budget?: components["schemas"]["Limits"];
             session: components["schemas"]["ScheduleSession"];
             overlap: components["schemas"]["ScheduleOverlap"];
             missed: components["schemas"]["ScheduleMissed"];
@@ -3238,24 +3785,13 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
         };
-        /** @description What a run may use. Where a session takes a budget, it gets this one. */
-        ScheduleBudget: {
-            tokens?: number;
-            /** Format: double */
-            usd?: number;
-            turns?: number;
-            minutes?: number;
-        };
-        /** @description What a run may use. Where a session takes a budget, it gets this one. */
-        ScheduleBudgetInput: {
-            tokens?: number | null;
-            /** Format: double */
-            usd?: number | null;
-            turns?: number | null;
-            minutes?: number | null;
-        };
         /** @description What sends an agent prompts by itself. */
         ScheduleId: string;
+        /**
+         * ScheduleIdData
+         * @description What sends an agent prompts by itself.
+         */
+        ScheduleIdData: string;
         /** @description What happens to runs that were due while the daemon was off. */
         ScheduleMissed: {
             /** @constant */
@@ -3267,6 +3803,55 @@ export interface components {
         } | {
             /** @constant */
             type: "skip";
+        };
+        /**
+         * ScheduleMissedData
+         * @description Runs of a schedule were due while the daemon was off, or asleep. It stands in the session of the run that comes after them.
+         */
+        ScheduleMissedData: {
+            schedule_id: components["schemas"]["ScheduleIdData"];
+            /** @description The first and the last time that was missed, and how many they were. */
+            first: components["schemas"]["TimestampData"];
+            last: components["schemas"]["TimestampData"];
+            count: number;
+            /** @description There are more than were counted. */
+            and_more?: boolean;
+            /** @description The run in whose session it stands. */
+            run_id: components["schemas"]["RunIdData"];
+            emit_id?: string;
+            /** @description Who did it, when it was a sub-agent. */
+            subagent_id?: string;
+        };
+        /**
+         * ScheduleMissedEvent
+         * @example {
+         *       "seq": 15,
+         *       "ts": "2026-11-15T12:00:00.123Z",
+         *       "type": "schedule_missed",
+         *       "session_id": "s-1",
+         *       "turn_id": "turn-1",
+         *       "data": {
+         *         "schedule_id": "nightly",
+         *         "first": "2026-11-16T02:00:00.000Z",
+         *         "last": "2026-11-17T02:00:00.000Z",
+         *         "count": 2,
+         *         "run_id": "nightly.20261117T020000.000Z"
+         *       }
+         *     }
+         */
+        ScheduleMissedEvent: {
+            /** @description Position in the log: from 1, without gaps. */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "schedule_missed";
+            session_id: string;
+            turn_id?: string;
+            data: components["schemas"]["ScheduleMissedData"];
         };
         /** @description What happens when a run is due while an earlier one goes on. */
         ScheduleOverlap: "skip" | "queue" | "stop";
@@ -3309,6 +3894,8 @@ export interface components {
         };
         ScheduleStatus: ("active" | "paused") | "ended";
         ScheduleTimes: {
+            /** @description When it would be due, in words: `at 03:00 every day`. */
+            words: string;
             times: components["schemas"]["Timestamp"][];
         };
         /** @description What is to be different; the rest stays. */
@@ -3326,7 +3913,10 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             } | null;
-            budget?: components["schemas"]["ScheduleBudgetInput"] | null;
+            /** @description `{}` takes it back. */
+            budget?: components["schemas"]["LimitsInput"] | null;
+            /** @description `{}` takes it back. */
+            total_budget?: components["schemas"]["LimitsInput"] | null;
             /** @description With a session that is there already, `runtime` and `params` are forgotten. */
             session?: components["schemas"]["ScheduleSessionInput"] | null;
             overlap?: components["schemas"]["ScheduleOverlap"] | null;
@@ -3629,8 +4219,14 @@ export interface components {
             lost_ask?: components["schemas"]["LostAsk"];
             /** @description What went wrong since the last turn began. */
             problem?: components["schemas"]["SessionProblem"];
+            /** @description The session that it works for. */
+            parent_session_id?: components["schemas"]["SessionId"];
+            /** @description How many asks of sessions that work for it wait for a person, if any. */
+            delegated_asks?: number;
             /** @description What it has spent and what it may, if it has or something limits it. */
             budget?: components["schemas"]["SessionBudget"];
+            /** @description How full the agent's context is, if it says so. */
+            context?: components["schemas"]["ContextUse"];
             capabilities: components["schemas"]["Capabilities"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
@@ -3697,7 +4293,7 @@ export interface components {
         /**
          * StateDeltaEvent
          * @example {
-         *       "seq": 37,
+         *       "seq": 41,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_delta",
          *       "session_id": "s-1",
@@ -3741,7 +4337,7 @@ export interface components {
         /**
          * StateSnapshotEvent
          * @example {
-         *       "seq": 36,
+         *       "seq": 40,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "state_snapshot",
          *       "session_id": "s-1",
@@ -3932,7 +4528,7 @@ export interface components {
         /**
          * SubagentEndedEvent
          * @example {
-         *       "seq": 30,
+         *       "seq": 31,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_ended",
          *       "session_id": "s-1",
@@ -3977,7 +4573,7 @@ export interface components {
         /**
          * SubagentStartedEvent
          * @example {
-         *       "seq": 28,
+         *       "seq": 29,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_started",
          *       "session_id": "s-1",
@@ -4019,7 +4615,7 @@ export interface components {
         /**
          * SubagentUpdatedEvent
          * @example {
-         *       "seq": 29,
+         *       "seq": 30,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "subagent_updated",
          *       "session_id": "s-1",
@@ -4074,10 +4670,14 @@ export interface components {
         Task: {
             runId: components["schemas"]["TurnId"];
             sessionId: components["schemas"]["SessionId"];
-            type: string;
+            type: components["schemas"]["TaskType"];
             status: components["schemas"]["TaskStatus"];
             origin: components["schemas"]["Origin"];
             triggerType: string;
+            presence: components["schemas"]["TaskPresence"];
+            metadata: components["schemas"]["TaskMetadata"];
+            /** @description The first line of what the turn is about. */
+            prompt?: string;
             /** @description Absent when the turn began before anybody counted. */
             startedAt?: components["schemas"]["Timestamp"];
             lastActivityAt: components["schemas"]["Timestamp"];
@@ -4085,14 +4685,57 @@ export interface components {
             /** Format: int64 */
             durationMs?: number;
             error?: string;
+            /** @description What it does now. */
+            activity?: components["schemas"]["TaskActivity"];
             /** @description How many asks wait for a person. */
             needsInput: number;
+            /** @description What is waited for; of several things the one that says most. */
+            waitsFor?: components["schemas"]["WaitsFor"];
             /** @description How many messages wait for their turn. */
             queued: number;
+            /** @description How many sub-agents run. */
+            subagents: number;
             toolName?: string;
+            context?: components["schemas"]["ContextUse"];
+            /** @description It runs, and nothing was heard of it for too long. Decided by the daemon; a turn that waits for a person is not one. */
+            isZombie: boolean;
         };
+        TaskActivity: {
+            state: components["schemas"]["Activity"];
+            label?: string;
+            since: components["schemas"]["Timestamp"];
+        };
+        TaskList: {
+            tasks: components["schemas"]["ListedTask"][];
+            next_cursor?: string;
+            /** @description Sessions that were active long ago were not looked at; name one with `session_id`. */
+            incomplete?: boolean;
+        };
+        /** @description Where the work comes from. */
+        TaskMetadata: {
+            /** @description The run of a schedule. */
+            scheduledRunId?: string;
+            isDelegation?: boolean;
+            /** @description The session that gave the work away. */
+            parentSessionId?: components["schemas"]["SessionId"];
+            /** @description What kind of channel it came by. */
+            channelType?: components["schemas"]["ChannelKind"];
+            /** @description The channel by its name, its own id of the delivery, and who wrote. */
+            channel?: string;
+            deliveryId?: string;
+            sender?: string;
+            /** @description The turn that was interrupted for its budget and goes on with this one. */
+            continues?: components["schemas"]["TurnId"];
+        };
+        /** @description Whether somebody is there for a turn. Decided here once, so that no client has a rule of its own. */
+        TaskPresence: "foreground" | "background";
         /** @enum {string} */
         TaskStatus: "running" | "succeeded" | "failed" | "cancelled";
+        /**
+         * @description What kind of work it is, by what began it.
+         * @enum {string}
+         */
+        TaskType: "chat" | "scheduled" | "delegation" | "channel";
         /** @description Text with places that a payload fills: `{/issue/title}`, `{header.x-github-event}`, `{/a|/b}`, `{/a?}`. */
         Template: string;
         TextBlock: {
@@ -4128,7 +4771,7 @@ export interface components {
         /**
          * ThinkingEvent
          * @example {
-         *       "seq": 16,
+         *       "seq": 17,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "thinking",
          *       "session_id": "s-1",
@@ -4154,6 +4797,8 @@ export interface components {
             turn_id?: string;
             data: components["schemas"]["ThinkingData"];
         };
+        /** @description A time of day, as people write it: `22:30`. */
+        TimeOfDay: string;
         /**
          * Format: date-time
          * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
@@ -4247,7 +4892,7 @@ export interface components {
         /**
          * ToolDecidedEvent
          * @example {
-         *       "seq": 21,
+         *       "seq": 22,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_decided",
          *       "session_id": "s-1",
@@ -4313,7 +4958,7 @@ export interface components {
         /**
          * ToolProgressEvent
          * @example {
-         *       "seq": 19,
+         *       "seq": 20,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_progress",
          *       "session_id": "s-1",
@@ -4377,7 +5022,7 @@ export interface components {
         /**
          * ToolResultEvent
          * @example {
-         *       "seq": 20,
+         *       "seq": 21,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_result",
          *       "session_id": "s-1",
@@ -4441,7 +5086,7 @@ export interface components {
         /**
          * ToolStartEvent
          * @example {
-         *       "seq": 18,
+         *       "seq": 19,
          *       "ts": "2026-11-15T12:00:00.123Z",
          *       "type": "tool_start",
          *       "session_id": "s-1",
@@ -4830,7 +5475,7 @@ export interface components {
             started_at: components["schemas"]["Timestamp"];
         };
         /** @description One thing in a message, in the order it happened. More kinds and fields may be added. */
-        ViewBlock: components["schemas"]["TextBlock"] | components["schemas"]["ThinkingBlock"] | components["schemas"]["ToolBlock"] | components["schemas"]["PermissionBlock"] | components["schemas"]["QuestionBlock"] | components["schemas"]["InterruptBlock"] | components["schemas"]["ComponentBlock"] | components["schemas"]["SubagentBlock"] | components["schemas"]["PlanBlock"] | components["schemas"]["DiffBlock"] | components["schemas"]["ArtifactBlock"] | components["schemas"]["ImageBlock"] | components["schemas"]["CompactionBlock"] | components["schemas"]["ErrorBlock"] | components["schemas"]["NoteBlock"] | components["schemas"]["UnknownBlock"];
+        ViewBlock: components["schemas"]["TextBlock"] | components["schemas"]["ThinkingBlock"] | components["schemas"]["ToolBlock"] | components["schemas"]["PermissionBlock"] | components["schemas"]["QuestionBlock"] | components["schemas"]["InterruptBlock"] | components["schemas"]["ComponentBlock"] | components["schemas"]["SubagentBlock"] | components["schemas"]["DelegationBlock"] | components["schemas"]["PlanBlock"] | components["schemas"]["DiffBlock"] | components["schemas"]["ArtifactBlock"] | components["schemas"]["ImageBlock"] | components["schemas"]["CompactionBlock"] | components["schemas"]["ErrorBlock"] | components["schemas"]["NoteBlock"] | components["schemas"]["UnknownBlock"];
         /** @description Something that an agent shows, as people see it now. */
         ViewComponent: {
             component_id: string;
@@ -4957,6 +5602,8 @@ export interface components {
             commands?: components["schemas"]["SlashCommand"][];
             /** @description What the session's model may be changed to. */
             models?: components["schemas"]["ModelChoice"][];
+            /** @description The session that it works for. */
+            parent_session_id?: components["schemas"]["SessionId"];
         };
         /** @description A message for the running turn that has not reached the agent. */
         ViewSteer: {
@@ -4965,6 +5612,8 @@ export interface components {
         };
         /** @description A field that grows. */
         ViewTextField: "text" | "live";
+        /** @description What a person is waited for. */
+        WaitsFor: ("question" | "permission") | "input" | "plan";
         /** @description A subscription as clients see it. */
         Webhook: {
             webhook_id: string;

@@ -77,6 +77,10 @@ export interface components {
             data: components["schemas"]["Budget"];
         } | {
             /** @constant */
+            type: "schedule_missed";
+            data: components["schemas"]["ScheduleMissed"];
+        } | {
+            /** @constant */
             type: "delta";
             data: components["schemas"]["Delta"];
         } | {
@@ -147,6 +151,18 @@ export interface components {
             /** @constant */
             type: "background_ended";
             data: components["schemas"]["BackgroundEnded"];
+        } | {
+            /** @constant */
+            type: "delegated";
+            data: components["schemas"]["Delegated"];
+        } | {
+            /** @constant */
+            type: "delegation_started";
+            data: components["schemas"]["DelegationStarted"];
+        } | {
+            /** @constant */
+            type: "delegation_updated";
+            data: components["schemas"]["DelegationUpdated"];
         } | {
             /** @constant */
             type: "component_update";
@@ -367,11 +383,18 @@ export interface components {
         MessageSource: {
             /** @description The channel, by its name. */
             channel: string;
+            /** @description What kind of channel that is. */
+            kind?: components["schemas"]["ChannelKind"] | null;
             /** @description The service's own id of the delivery. */
             delivery: string;
             /** @description Who wrote it, as the service says. */
             sender?: string | null;
         };
+        /**
+         * ChannelKind
+         * @description How deliveries are verified and read.
+         */
+        ChannelKind: "hmac" | "github" | "slack" | "telegram" | "bearer" | "standard";
         /** TurnStarted */
         TurnStarted: {
             message_ids: components["schemas"]["MessageId"][];
@@ -548,6 +571,39 @@ export interface components {
          * @description Something that waits for a person.
          */
         AskId: string;
+        /**
+         * ScheduleMissed
+         * @description Runs of a schedule were due while the daemon was off, or asleep. It stands in the session of the run that comes after them.
+         */
+        ScheduleMissed: {
+            schedule_id: components["schemas"]["ScheduleId"];
+            /** @description The first and the last time that was missed, and how many they were. */
+            first: components["schemas"]["Timestamp"];
+            last: components["schemas"]["Timestamp"];
+            /** Format: uint32 */
+            count: number;
+            /** @description There are more than were counted. */
+            and_more?: boolean;
+            /** @description The run in whose session it stands. */
+            run_id: components["schemas"]["RunId"];
+            emit_id?: string | null;
+        };
+        /**
+         * ScheduleId
+         * @description What sends an agent prompts by itself.
+         */
+        ScheduleId: string;
+        /**
+         * Timestamp
+         * Format: date-time
+         * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
+         */
+        Timestamp: string;
+        /**
+         * RunId
+         * @description One run of a schedule.
+         */
+        RunId: string;
         /** Delta */
         Delta: {
             block_id: components["schemas"]["BlockId"];
@@ -794,12 +850,6 @@ export interface components {
             at: components["schemas"]["Timestamp"];
             allowed: boolean;
         };
-        /**
-         * Timestamp
-         * Format: date-time
-         * @description Milliseconds since 1970, written as RFC 3339 with milliseconds: `2026-11-15T12:00:00.123Z`.
-         */
-        Timestamp: string;
         /** PermissionResolved */
         PermissionResolved: {
             ask_id: components["schemas"]["AskId"];
@@ -958,6 +1008,109 @@ export interface components {
             /** @description Why it ended, when it did not end by itself. */
             reason?: string | null;
         };
+        /**
+         * Delegated
+         * @description In a session that works for another one: for which.
+         */
+        Delegated: {
+            /** @description Absent: it does not any more, because it came from a file. */
+            parent_session_id?: components["schemas"]["SessionId"] | null;
+            /**
+             * @description From the first of all to the parent.
+             * @default []
+             */
+            ancestors: components["schemas"]["SessionId"][];
+            /**
+             * @description What each of them was given to do that works for another, and this one: fingerprints.
+             * @default []
+             */
+            tasks: string[];
+            /** @description The parent's call. */
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+        };
+        /**
+         * DelegationStarted
+         * @description Another session works for this one.
+         */
+        DelegationStarted: {
+            child_session_id: components["schemas"]["SessionId"];
+            runtime: string;
+            /** @description What it is to do, in one line. */
+            title: string;
+            cwd?: string | null;
+            /** @description The message that it is told. */
+            message_id?: components["schemas"]["MessageId"] | null;
+            /** @description The call that began it. */
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            /** @description That call waits for its end. */
+            waits?: boolean | null;
+            /** @description Who made it, when it was not the agent. */
+            by?: string | null;
+        };
+        /**
+         * DelegationUpdated
+         * @description What has become of a session that works for this one. What is absent is nothing now, but for `text`, `turn_id` and `reason`: these are of its last end.
+         */
+        DelegationUpdated: {
+            child_session_id: components["schemas"]["SessionId"];
+            state: components["schemas"]["DelegationState"];
+            /** @description What it does. */
+            activity?: string | null;
+            /** @description What it and those that work for it ask of a person. The answers go to the sessions that are named. */
+            asks?: components["schemas"]["DelegatedAsk"][];
+            /** @description Another message that it is told. */
+            message_id?: components["schemas"]["MessageId"] | null;
+            /** @description The call that waits for its end. */
+            tool_use_id?: components["schemas"]["ToolUseId"] | null;
+            /** @description The turn that has ended. */
+            turn_id?: components["schemas"]["TurnId"] | null;
+            /** @description What that turn came to, or the beginning of it. */
+            text?: string | null;
+            /** @description Why it ended so. */
+            reason?: string | null;
+            /** @description The calls that are told so. All others hear it by a message. */
+            told?: components["schemas"]["ToolUseId"][];
+            /** @description The position in its log that this is about. */
+            child_seq?: components["schemas"]["Seq"] | null;
+        };
+        /**
+         * DelegationState
+         * @description How far a session is that works for another one.
+         */
+        DelegationState: ("running" | "completed" | "stopped" | "failed") | "starting" | "waiting" | "stopping" | "idle" | "interrupted" | "removed";
+        /**
+         * DelegatedAsk
+         * @description An ask of a session that works for another one.
+         */
+        DelegatedAsk: {
+            /** @description Whose it is. */
+            session_id: components["schemas"]["SessionId"];
+            ask_id: components["schemas"]["AskId"];
+            kind: components["schemas"]["AskKind"];
+            turn_id?: components["schemas"]["TurnId"] | null;
+            /** @description Where its request stands in the log. */
+            seq: components["schemas"]["Seq"];
+            asked_at: components["schemas"]["Timestamp"];
+            /** @description One line for a person. */
+            title: string;
+            /** @description The request's payload, as in its event. */
+            request: unknown;
+            /** @description Who asks, when it is a sub-agent, and what it was called to do. */
+            subagent_id?: components["schemas"]["SubagentId"] | null;
+            subagent_name?: string | null;
+        };
+        /**
+         * AskKind
+         * @description What kind of answer an ask takes.
+         * @enum {string}
+         */
+        AskKind: "permission" | "question" | "interrupt";
+        /**
+         * Seq
+         * Format: uint64
+         * @description A position in one session's log. The first event has 1; `ZERO` stands before it.
+         */
+        Seq: number;
         /** ComponentUpdate */
         ComponentUpdate: {
             component_id: string;
@@ -1180,12 +1333,6 @@ export interface components {
             from_title?: string | null;
             at_seq: components["schemas"]["Seq"];
         };
-        /**
-         * Seq
-         * Format: uint64
-         * @description A position in one session's log. The first event has 1; `ZERO` stands before it.
-         */
-        Seq: number;
         /**
          * QueueChanged
          * @description The queue as it is now. A message's content stands in `added` when it enters, and again when it is edited.

@@ -142,6 +142,7 @@ impl Renderer {
         Some(cut(&format!("{doing}  {}", whole_seconds(elapsed)), room))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each type of event")]
     fn draw(&mut self, envelope: &Envelope) {
         let by = envelope.subagent_id.as_ref();
         match &envelope.event {

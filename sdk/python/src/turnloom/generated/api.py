@@ -7,25 +7,23 @@ from typing import Annotated, Any, Literal, TypeAlias, Union
 from pydantic import Field
 
 from ..model import Fields
-from .events import BudgetMeasure, BudgetScope, FileChange, Hold, Origin, Outcome, Part, QueueState, SlashCommand
+from .events import Activity, AskKind, BudgetMeasure, BudgetScope, ChannelKind, FileChange, Hold, Origin, Outcome, Part, QueueState, ScheduleMissed, SlashCommand
 
 __all__ = [
     "AgentInfo",
     "AgentKind",
-    "AllScheduleMissed",
     "Amounts",
     "Ask",
-    "AskKind",
     "Cancelled",
     "Capabilities",
     "Channel",
     "ChannelCounts",
     "ChannelDelivery",
     "ChannelDeliveryState",
-    "ChannelKind",
     "ChannelReply",
     "ChannelReplyService",
     "ChannelRule",
+    "ContextUse",
     "Conversation",
     "CronScheduleWhen",
     "EnvSecretSource",
@@ -36,12 +34,12 @@ __all__ = [
     "HmacHeader",
     "IntervalScheduleWhen",
     "LimitView",
+    "Limits",
     "LostAsk",
     "MadeWebhook",
     "MissedRange",
     "NewScheduleSession",
     "Noted",
-    "OnceScheduleMissed",
     "OnceScheduleWhen",
     "QueueItem",
     "QueuedMessage",
@@ -56,8 +54,6 @@ __all__ = [
     "RunUsage",
     "SameScheduleSession",
     "Schedule",
-    "ScheduleBudget",
-    "ScheduleMissed",
     "ScheduleOverlap",
     "ScheduleRuns",
     "ScheduleSession",
@@ -74,11 +70,15 @@ __all__ = [
     "SharedState",
     "SignIn",
     "SignatureEncoding",
-    "SkipScheduleMissed",
     "StoredSecretSource",
     "Takes",
     "Task",
+    "TaskActivity",
+    "TaskMetadata",
+    "TaskPresence",
     "TaskStatus",
+    "TaskType",
+    "WaitsFor",
     "Webhook",
     "WebhookAttempt",
     "WebhookDeliveries",
@@ -213,10 +213,6 @@ SessionStatus: TypeAlias = Union[
 """What a session is doing."""
 
 
-AskKind: TypeAlias = Union[Literal["permission", "question", "interrupt"], str]
-"""What kind of answer an ask takes."""
-
-
 class LostAsk(Fields):
     """An ask that ended before anybody could answer it."""
 
@@ -271,6 +267,13 @@ class SessionBudget(Fields):
     """Every limit that holds for it; those that it shares with others too."""
 
 
+class ContextUse(Fields):
+    """How much of what an agent can hold in mind it holds, in tokens."""
+
+    used: int
+    window: int
+
+
 class SessionInfo(Fields):
     """A session as clients see it."""
 
@@ -301,8 +304,14 @@ class SessionInfo(Fields):
     """What was asked and could not be answered any more, because the daemon or the agent ended; until the next turn."""
     problem: Union[SessionProblem, None] = None
     """What went wrong since the last turn began."""
+    parent_session_id: Union[str, None] = None
+    """The session that it works for."""
+    delegated_asks: Union[int, None] = None
+    """How many asks of sessions that work for it wait for a person, if any."""
     budget: Union[SessionBudget, None] = None
     """What it has spent and what it may, if it has or something limits it."""
+    context: Union[ContextUse, None] = None
+    """How full the agent's context is, if it says so."""
 
 
 class SessionList(Fields):
@@ -384,7 +393,43 @@ class Noted(Fields):
     """Where the log says so."""
 
 
+TaskType: TypeAlias = Union[Literal["chat", "scheduled", "delegation", "channel"], str]
+"""What kind of work it is, by what began it."""
+
+
 TaskStatus: TypeAlias = Union[Literal["running", "succeeded", "failed", "cancelled"], str]
+
+
+TaskPresence: TypeAlias = Union[Literal["foreground", "background"], str]
+"""Whether somebody is there for a turn. Decided here once, so that no client has a rule of its own."""
+
+
+class TaskMetadata(Fields):
+    """Where the work comes from."""
+
+    scheduledRunId: Union[str, None] = None
+    """The run of a schedule."""
+    isDelegation: Union[bool, None] = None
+    parentSessionId: Union[str, None] = None
+    """The session that gave the work away."""
+    channelType: Union[ChannelKind, None] = None
+    """What kind of channel it came by."""
+    channel: Union[str, None] = None
+    """The channel by its name, its own id of the delivery, and who wrote."""
+    deliveryId: Union[str, None] = None
+    sender: Union[str, None] = None
+    continues: Union[str, None] = None
+    """The turn that was interrupted for its budget and goes on with this one."""
+
+
+class TaskActivity(Fields):
+    state: Activity
+    since: str
+    label: Union[str, None] = None
+
+
+WaitsFor: TypeAlias = Union[Literal["question", "permission", "input", "plan"], str]
+"""What a person is waited for."""
 
 
 class Task(Fields):
@@ -392,21 +437,36 @@ class Task(Fields):
 
     runId: str
     sessionId: str
-    type: str
+    type: TaskType
     status: TaskStatus
     origin: Origin
     triggerType: str
+    presence: TaskPresence
+    metadata: TaskMetadata
     lastActivityAt: str
     needsInput: int
     """How many asks wait for a person."""
     queued: int
     """How many messages wait for their turn."""
+    subagents: int
+    """How many sub-agents run."""
+    isZombie: bool
+    """It runs, and nothing was heard of it for too long. Decided by the daemon; a turn that waits for a person is not
+    one.
+    """
+    prompt: Union[str, None] = None
+    """The first line of what the turn is about."""
     startedAt: Union[str, None] = None
     """Absent when the turn began before anybody counted."""
     completedAt: Union[str, None] = None
     durationMs: Union[int, None] = None
     error: Union[str, None] = None
+    activity: Union[TaskActivity, None] = None
+    """What it does now."""
+    waitsFor: Union[WaitsFor, None] = None
+    """What is waited for; of several things the one that says most."""
     toolName: Union[str, None] = None
+    context: Union[ContextUse, None] = None
 
 
 class RunStatus(Fields):
@@ -423,6 +483,8 @@ class RunStatus(Fields):
     last_heartbeat_at: str
     updatedAt: str
     origin: Origin
+    type: TaskType
+    presence: TaskPresence
     pipelineName: str
     """The runtime."""
     started_at: Union[str, None] = None
@@ -462,10 +524,6 @@ class SignIn(Fields):
     seen_at: str
     current: bool
     """It is the one that asks."""
-
-
-ChannelKind: TypeAlias = Union[Literal["hmac", "github", "slack", "telegram", "bearer", "standard"], str]
-"""How deliveries are verified and read."""
 
 
 class ChannelRule(Fields):
@@ -519,6 +577,18 @@ class ChannelCounts(Fields):
     """Answers that went back."""
     reply_failed: int
     """Answers that nobody took."""
+
+
+class Limits(Fields):
+    """What may be spent. What is not given is not limited."""
+
+    tokens: Union[float, None] = None
+    """All that the model reads and writes, also what it reads from a cache."""
+    usd: Union[float, None] = None
+    """Dollars: what the agent says, or what `budgets.prices` makes of its tokens."""
+    turns: Union[float, None] = None
+    minutes: Union[float, None] = None
+    """Minutes of work, without those in which a person is waited for."""
 
 
 SignatureEncoding: TypeAlias = Union[Literal["hex", "base64"], str]
@@ -590,6 +660,8 @@ class Channel(Fields):
     """Since the daemon started."""
     created_at: str
     updated_at: str
+    budget: Union[Limits, None] = None
+    """What all its sessions may spend together. It counts for sessions that are created from then on."""
     message: Union[str, None] = None
     """What the agent is told; the kind has one of its own."""
     conversation: Union[str, None] = None
@@ -690,27 +762,6 @@ ScheduleOverlap: TypeAlias = Union[Literal["skip", "queue", "stop"], str]
 """What happens when a run is due while an earlier one goes on."""
 
 
-class OnceScheduleMissed(Fields):
-    """One run makes up for all of them."""
-
-    type: Literal["once"]
-
-
-class AllScheduleMissed(Fields):
-    """The latest of them run, one after another."""
-
-    type: Literal["all"]
-    at_most: int
-
-
-class SkipScheduleMissed(Fields):
-    type: Literal["skip"]
-
-
-ScheduleMissed: TypeAlias = Annotated[Union[OnceScheduleMissed, AllScheduleMissed, SkipScheduleMissed, Fields], Field(union_mode="left_to_right")]
-"""What happens to runs that were due while the daemon was off."""
-
-
 RunCause: TypeAlias = Union[Literal["due", "late", "manual"], str]
 """Why there is a run."""
 
@@ -773,15 +824,8 @@ class Run(Fields):
     """What the agent said in the end, as far as that is kept."""
     missed: Union[MissedRange, None] = None
     """For a run that stands for those that were missed."""
-
-
-class ScheduleBudget(Fields):
-    """What a run may use. Where a session takes a budget, it gets this one."""
-
-    tokens: Union[int, None] = None
-    usd: Union[float, None] = None
-    turns: Union[int, None] = None
-    minutes: Union[int, None] = None
+    missed_before: Union[MissedRange, None] = None
+    """What was missed before this run, which its session is told."""
 
 
 class Schedule(Fields):
@@ -789,6 +833,8 @@ class Schedule(Fields):
     title: str
     status: ScheduleStatus
     when: ScheduleWhen
+    words: str
+    """The same in words."""
     zone: str
     prompt: str
     variables: dict[str, Any]
@@ -805,7 +851,8 @@ class Schedule(Fields):
     created_at: str
     updated_at: str
     runtime: Union[str, None] = None
-    budget: Union[ScheduleBudget, None] = None
+    budget: Union[Limits, None] = None
+    total_budget: Union[Limits, None] = None
     last_run: Union[Run, None] = None
     """The last one that ended, without its prompt and result."""
 

@@ -22,6 +22,7 @@ __all__ = [
     "ArtifactVersion",
     "ArtifactVersionData",
     "AskExpiry",
+    "AskKind",
     "BackgroundEnded",
     "BackgroundEndedData",
     "BackgroundKind",
@@ -37,6 +38,7 @@ __all__ = [
     "BudgetState",
     "CallAct",
     "CallPart",
+    "ChannelKind",
     "CompactionEnd",
     "CompactionEndData",
     "CompactionReason",
@@ -51,6 +53,14 @@ __all__ = [
     "ComponentUpdate",
     "ComponentUpdateData",
     "ComponentView",
+    "Delegated",
+    "DelegatedAsk",
+    "DelegatedData",
+    "DelegationStarted",
+    "DelegationStartedData",
+    "DelegationState",
+    "DelegationUpdated",
+    "DelegationUpdatedData",
     "Delta",
     "DeltaData",
     "DiffUpdated",
@@ -116,6 +126,8 @@ __all__ = [
     "Rollback",
     "RollbackData",
     "RuleScope",
+    "ScheduleMissed",
+    "ScheduleMissedData",
     "SessionEnded",
     "SessionEndedData",
     "SessionReady",
@@ -286,6 +298,10 @@ Origin: TypeAlias = Union[
 """What made a turn or a message."""
 
 
+ChannelKind: TypeAlias = Union[Literal["hmac", "github", "slack", "telegram", "bearer", "standard"], str]
+"""How deliveries are verified and read."""
+
+
 class MessageSource(Fields):
     """Where a message comes from that no client sent."""
 
@@ -293,6 +309,8 @@ class MessageSource(Fields):
     """The channel, by its name."""
     delivery: str
     """The service's own id of the delivery."""
+    kind: Union[ChannelKind, None] = None
+    """What kind of channel that is."""
     sender: Union[str, None] = None
     """Who wrote it, as the service says."""
 
@@ -467,6 +485,23 @@ class BudgetData(Fields):
     by: Union[str, None] = None
     reason: Union[str, None] = None
     """One line for people."""
+
+
+class ScheduleMissedData(Fields):
+    """Runs of a schedule were due while the daemon was off, or asleep. It stands in the session of the run that comes
+    after them.
+    """
+
+    schedule_id: str
+    first: str
+    """The first and the last time that was missed, and how many they were."""
+    last: str
+    count: int
+    run_id: str
+    """The run in whose session it stands."""
+    and_more: Union[bool, None] = None
+    """There are more than were counted."""
+    emit_id: Union[str, None] = None
 
 
 class DeltaData(Fields):
@@ -821,6 +856,106 @@ class BackgroundEndedData(Fields):
     """The pictures that it brought, as in `tool_result`."""
     reason: Union[str, None] = None
     """Why it ended, when it did not end by itself."""
+
+
+class DelegatedData(Fields):
+    """In a session that works for another one: for which."""
+
+    parent_session_id: Union[str, None] = None
+    """Absent: it does not any more, because it came from a file."""
+    ancestors: Union[list[str], None] = None
+    """From the first of all to the parent."""
+    tasks: Union[list[str], None] = None
+    """What each of them was given to do that works for another, and this one: fingerprints."""
+    tool_use_id: Union[str, None] = None
+    """The parent's call."""
+
+
+class DelegationStartedData(Fields):
+    """Another session works for this one."""
+
+    child_session_id: str
+    runtime: str
+    title: str
+    """What it is to do, in one line."""
+    cwd: Union[str, None] = None
+    message_id: Union[str, None] = None
+    """The message that it is told."""
+    tool_use_id: Union[str, None] = None
+    """The call that began it."""
+    waits: Union[bool, None] = None
+    """That call waits for its end."""
+    by: Union[str, None] = None
+    """Who made it, when it was not the agent."""
+
+
+DelegationState: TypeAlias = Union[
+    Literal[
+        "running",
+        "completed",
+        "stopped",
+        "failed",
+        "starting",
+        "waiting",
+        "stopping",
+        "idle",
+        "interrupted",
+        "removed",
+    ],
+    str,
+]
+"""How far a session is that works for another one."""
+
+
+AskKind: TypeAlias = Union[Literal["permission", "question", "interrupt"], str]
+"""What kind of answer an ask takes."""
+
+
+class DelegatedAsk(Fields):
+    """An ask of a session that works for another one."""
+
+    session_id: str
+    """Whose it is."""
+    ask_id: str
+    kind: AskKind
+    seq: int
+    """Where its request stands in the log."""
+    asked_at: str
+    title: str
+    """One line for a person."""
+    request: Any
+    """The request's payload, as in its event."""
+    turn_id: Union[str, None] = None
+    subagent_id: Union[str, None] = None
+    """Who asks, when it is a sub-agent, and what it was called to do."""
+    subagent_name: Union[str, None] = None
+
+
+class DelegationUpdatedData(Fields):
+    """What has become of a session that works for this one. What is absent is nothing now, but for `text`, `turn_id`
+    and `reason`: these are of its last end.
+    """
+
+    child_session_id: str
+    state: DelegationState
+    activity: Union[str, None] = None
+    """What it does."""
+    asks: Union[list[DelegatedAsk], None] = None
+    """What it and those that work for it ask of a person. The answers go to the sessions that are named."""
+    message_id: Union[str, None] = None
+    """Another message that it is told."""
+    tool_use_id: Union[str, None] = None
+    """The call that waits for its end."""
+    turn_id: Union[str, None] = None
+    """The turn that has ended."""
+    text: Union[str, None] = None
+    """What that turn came to, or the beginning of it."""
+    reason: Union[str, None] = None
+    """Why it ended so."""
+    told: Union[list[str], None] = None
+    """The calls that are told so. All others hear it by a message."""
+    child_seq: Union[int, None] = None
+    """The position in its log that this is about."""
 
 
 MergeMode: TypeAlias = Union[Literal["replace", "shallow", "deep", "append", "patch"], str]
@@ -1398,6 +1533,38 @@ class Budget(Envelope):
         )
 
 
+class ScheduleMissed(Envelope):
+    type: Literal["schedule_missed"] = "schedule_missed"
+    data: ScheduleMissedData
+
+    @classmethod
+    def create(
+        cls,
+        schedule_id: str,
+        first: str,
+        last: str,
+        count: int,
+        run_id: str,
+        *,
+        and_more: Union[bool, None] = None,
+        emit_id: Union[str, None] = None,
+    ) -> ScheduleMissed:
+        return cls(
+            ts=now(),
+            data=ScheduleMissedData(
+                **given(
+                    schedule_id=schedule_id,
+                    first=first,
+                    last=last,
+                    count=count,
+                    run_id=run_id,
+                    and_more=and_more,
+                    emit_id=emit_id,
+                )
+            ),
+        )
+
+
 class Delta(Envelope):
     type: Literal["delta"] = "delta"
     data: DeltaData
@@ -1896,6 +2063,106 @@ class BackgroundEnded(Envelope):
         )
 
 
+class Delegated(Envelope):
+    type: Literal["delegated"] = "delegated"
+    data: DelegatedData
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        parent_session_id: Union[str, None] = None,
+        ancestors: Union[list[str], None] = None,
+        tasks: Union[list[str], None] = None,
+        tool_use_id: Union[str, None] = None,
+    ) -> Delegated:
+        return cls(
+            ts=now(),
+            data=DelegatedData(
+                **given(
+                    parent_session_id=parent_session_id,
+                    ancestors=ancestors,
+                    tasks=tasks,
+                    tool_use_id=tool_use_id,
+                )
+            ),
+        )
+
+
+class DelegationStarted(Envelope):
+    type: Literal["delegation_started"] = "delegation_started"
+    data: DelegationStartedData
+
+    @classmethod
+    def create(
+        cls,
+        child_session_id: str,
+        runtime: str,
+        title: str,
+        *,
+        cwd: Union[str, None] = None,
+        message_id: Union[str, None] = None,
+        tool_use_id: Union[str, None] = None,
+        waits: Union[bool, None] = None,
+        by: Union[str, None] = None,
+    ) -> DelegationStarted:
+        return cls(
+            ts=now(),
+            data=DelegationStartedData(
+                **given(
+                    child_session_id=child_session_id,
+                    runtime=runtime,
+                    title=title,
+                    cwd=cwd,
+                    message_id=message_id,
+                    tool_use_id=tool_use_id,
+                    waits=waits,
+                    by=by,
+                )
+            ),
+        )
+
+
+class DelegationUpdated(Envelope):
+    type: Literal["delegation_updated"] = "delegation_updated"
+    data: DelegationUpdatedData
+
+    @classmethod
+    def create(
+        cls,
+        child_session_id: str,
+        state: DelegationState,
+        *,
+        activity: Union[str, None] = None,
+        asks: Union[list[DelegatedAsk], None] = None,
+        message_id: Union[str, None] = None,
+        tool_use_id: Union[str, None] = None,
+        turn_id: Union[str, None] = None,
+        text: Union[str, None] = None,
+        reason: Union[str, None] = None,
+        told: Union[list[str], None] = None,
+        child_seq: Union[int, None] = None,
+    ) -> DelegationUpdated:
+        return cls(
+            ts=now(),
+            data=DelegationUpdatedData(
+                **given(
+                    child_session_id=child_session_id,
+                    state=state,
+                    activity=activity,
+                    asks=asks,
+                    message_id=message_id,
+                    tool_use_id=tool_use_id,
+                    turn_id=turn_id,
+                    text=text,
+                    reason=reason,
+                    told=told,
+                    child_seq=child_seq,
+                )
+            ),
+        )
+
+
 class ComponentUpdate(Envelope):
     type: Literal["component_update"] = "component_update"
     data: ComponentUpdateData
@@ -2296,6 +2563,7 @@ KINDS: dict[str, type[Envelope]] = {
     "error": Error,
     "usage": Usage,
     "budget": Budget,
+    "schedule_missed": ScheduleMissed,
     "delta": Delta,
     "thinking": Thinking,
     "retracted": Retracted,
@@ -2314,6 +2582,9 @@ KINDS: dict[str, type[Envelope]] = {
     "subagent_ended": SubagentEnded,
     "background_started": BackgroundStarted,
     "background_ended": BackgroundEnded,
+    "delegated": Delegated,
+    "delegation_started": DelegationStarted,
+    "delegation_updated": DelegationUpdated,
     "component_update": ComponentUpdate,
     "component_remove": ComponentRemove,
     "component_callback": ComponentCallback,
@@ -2351,6 +2622,7 @@ Event: TypeAlias = Union[
     Error,
     Usage,
     Budget,
+    ScheduleMissed,
     Delta,
     Thinking,
     Retracted,
@@ -2369,6 +2641,9 @@ Event: TypeAlias = Union[
     SubagentEnded,
     BackgroundStarted,
     BackgroundEnded,
+    Delegated,
+    DelegationStarted,
+    DelegationUpdated,
     ComponentUpdate,
     ComponentRemove,
     ComponentCallback,
@@ -2408,6 +2683,7 @@ EventType: TypeAlias = Union[
         "error",
         "usage",
         "budget",
+        "schedule_missed",
         "delta",
         "thinking",
         "retracted",
@@ -2426,6 +2702,9 @@ EventType: TypeAlias = Union[
         "subagent_ended",
         "background_started",
         "background_ended",
+        "delegated",
+        "delegation_started",
+        "delegation_updated",
         "component_update",
         "component_remove",
         "component_callback",
