@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { brotliCompressSync } from 'node:zlib'
 
 const KIB = 1024
-const LIMITS = { js: 96 * KIB, css: 15 * KIB }
+const LIMITS = { js: 104 * KIB, css: 15 * KIB }
 const assets = new URL('../../crates/turnloom/assets/', import.meta.url)
 
 const page = readFileSync(new URL('index.html', assets), 'utf8')

@@ -31,6 +31,8 @@ export function trees(sessions: Session[]): Row[][] {
   }
   const found = roots.map((root) => rows(root, 0))
   // Should some stand below each other in a circle, they are shown all the same.
-  return [...found, ...sessions.filter((session) => !seen.has(session.session_id)).map((session) => rows(session, 0))]
-    .filter((tree) => tree.length > 0)
+  return [
+    ...found,
+    ...sessions.filter((session) => !seen.has(session.session_id)).map((session) => rows(session, 0)),
+  ].filter((tree) => tree.length > 0)
 }

@@ -91,7 +91,11 @@ class Sessions {
     )
     const seen = wanted && this.#found.words === wanted ? once([...here, ...this.#found.sessions]) : here
     const found = trees(seen)
-    const group = (name: Group['name'], rows: Row[]): Group => ({ name, rows, sessions: rows.map((row) => row.session) })
+    const group = (name: Group['name'], rows: Row[]): Group => ({
+      name,
+      rows,
+      sessions: rows.map((row) => row.session),
+    })
     if (this.archived) return [group('Archived', found.flat())]
     const today = new Date().setHours(0, 0, 0, 0)
     const nameOf = (session: Session): Group['name'] => {

@@ -4,6 +4,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio_tungstenite::tungstenite::WebSocket;
 use tokio_tungstenite::tungstenite::stream::MaybeTlsStream;
 use turnloom::config::AgentConfig;
 
@@ -70,7 +71,7 @@ fn talking(sessions: usize) -> Talking {
             (id, turn)
         })
         .collect();
-    if let Some(MaybeTlsStream::Plain(stream)) = agent.socket.as_ref().map(|socket| socket.get_ref()) {
+    if let Some(MaybeTlsStream::Plain(stream)) = agent.socket.as_ref().map(WebSocket::get_ref) {
         stream.set_nodelay(true).expect("no delay");
         stream.set_read_timeout(Some(GLANCE)).expect("a time-out");
     }

@@ -20,7 +20,7 @@ mod agent;
 mod append;
 mod codex;
 #[path = "../../../../tests/external/agent.rs"]
-#[allow(clippy::pedantic, dead_code, reason = "the tests' own, and checked with them")]
+#[allow(clippy::pedantic, clippy::unwrap_used, dead_code, reason = "the tests' own, and checked with them")]
 mod connected;
 mod dialects;
 mod external;

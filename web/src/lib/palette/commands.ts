@@ -74,13 +74,13 @@ export function commands(): Command[] {
     {
       id: 'notify',
       name: prefs.notify ? 'Do not notify me' : 'Notify me when a session needs me',
-      run: async () => (await import('./devices/browser'))[prefs.notify ? 'disable' : 'enable'](),
+      run: async () => (await import('../devices/browser'))[prefs.notify ? 'disable' : 'enable'](),
     },
     {
       id: 'sign-out',
       name: 'Sign out of this browser',
       run: async () => {
-        if (prefs.device) await (await import('./devices/browser')).disable()
+        if (prefs.device) await (await import('../devices/browser')).disable()
         await api.endSignIn('current')
         ui.signedOut = true
       },

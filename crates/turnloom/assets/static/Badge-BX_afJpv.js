@@ -1,1 +1,0 @@
-import{Jn as e,On as t,Or as n,Sr as r,dr as i,lr as a,or as o}from"./shared-CUsFruq1.js";var s=i(`<span dir="auto"> </span>`);function c(i,c){let l=t(c,`tone`,3,`neutral`);var u=s(),d=n(u,!0);r(()=>{e(u,1,`badge ${l()??``}`,`svelte-tmmjy`),o(d,c.text),u.dir=u.dir}),a(i,u)}export{c as t};

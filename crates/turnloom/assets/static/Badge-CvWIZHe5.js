@@ -1,0 +1,1 @@
+import{Mr as e,Rn as t,gr as n,ir as r,xr as i,yr as a,zr as o}from"./shared-DOoYLDic.js";var s=i(`<span dir="auto"> </span>`);function c(i,c){let l=t(c,`tone`,3,`neutral`);var u=s(),d=o(u,!0);e(()=>{r(u,1,`badge ${l()??``}`,`svelte-tmmjy`),n(d,c.text),u.dir=u.dir}),a(i,u)}export{c as t};

@@ -1,0 +1,1 @@
+export{n as default}from"./ComponentHost-nUBQ5UTx.js";

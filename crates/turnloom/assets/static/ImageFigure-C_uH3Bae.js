@@ -1,1 +1,0 @@
-import{Dr as e,Lr as t,Rr as n,lr as r,rr as i,ur as a}from"./shared-CUsFruq1.js";import{t as o}from"./Nothing-C3018xvf.js";import{t as s}from"./PictureView-D4GPo1-0.js";function c(c,l){n(l,!0);var u=a(),d=e(u),f=e=>{s(e,{get image(){return l.props}})},p=e=>{o(e,{words:`There is no picture.`})};i(d,e=>{l.props.src?e(f):e(p,-1)}),r(c,u),t()}export{c as default};

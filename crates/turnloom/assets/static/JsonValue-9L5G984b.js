@@ -1,0 +1,1 @@
+export{t as default}from"./ComponentHost-nUBQ5UTx.js";

@@ -1,0 +1,1 @@
+import{Mr as e,gr as t,xr as n,yr as r,zr as i}from"./shared-DOoYLDic.js";var a=n(`<p class="muted svelte-f3b6po"> </p>`);function o(n,o){var s=a(),c=i(s,!0);e(()=>t(c,o.words)),r(n,s)}export{o as t};

@@ -1,1 +1,0 @@
-import{Or as e,Sr as t,dr as n,lr as r,or as i}from"./shared-CUsFruq1.js";var a=n(`<p class="muted svelte-f3b6po"> </p>`);function o(n,o){var s=a(),c=e(s,!0);t(()=>i(c,o.words)),r(n,s)}export{o as t};

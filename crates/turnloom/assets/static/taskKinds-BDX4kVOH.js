@@ -1,0 +1,1 @@
+var e={api:`by a program`,agent:`by the agent`,import:`imported`};function t({type:t,origin:n,metadata:r}){return t===`scheduled`?`scheduled`:t===`delegation`?`delegated`:t===`channel`?r.channel??r.channelType??`channel`:e[n]??``}export{t};
