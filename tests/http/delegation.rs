@@ -173,38 +173,38 @@ fn what_cannot_be_is_said_so_that_a_model_can_act_on_it() {
 fn a_client_makes_a_session_that_works_for_another() {
     let daemon = Daemon::start_with("[delegation]\nmax_total = 3\n", &[]);
     let client = &daemon.client;
-    session(client, "root", &json!({ "mode": "ask", "budget": { "session": { "tokens": 1000 } } }));
+    session(client, "top", &json!({ "mode": "ask", "budget": { "session": { "tokens": 1000 } } }));
     let create = |id: &str, parent: &str, params: Value| {
         let body = json!({ "session_id": id, "runtime": "mock", "parent_session_id": parent, "params": params });
         client.post("/api/sessions", &body)
     };
-    let made = create("below", "root", json!({ "title": "Below" }));
+    let made = create("below", "top", json!({ "title": "Below" }));
     assert_eq!(made.status, 201, "{}", made.body);
-    assert_eq!((&made.json()["parent_session_id"], &made.json()["mode"]), (&json!("root"), &json!("ask")));
-    assert_eq!(create("below", "root", json!({ "title": "Below" })).status, 200, "the same again");
-    assert_eq!(card(client, "root")["title"], "Below");
-    create("root", "below", json!({})).is_problem(409, "delegation_cycle");
+    assert_eq!((&made.json()["parent_session_id"], &made.json()["mode"]), (&json!("top"), &json!("ask")));
+    assert_eq!(create("below", "top", json!({ "title": "Below" })).status, 200, "the same again");
+    assert_eq!(card(client, "top")["title"], "Below");
+    create("top", "below", json!({})).is_problem(409, "delegation_cycle");
     create("self", "self", json!({})).is_problem(404, "session_not_found");
     create("x", "nobody", json!({})).is_problem(404, "session_not_found");
-    create("x", "root", json!({ "mode": "bypass" })).is_problem(400, "invalid_request");
+    create("x", "top", json!({ "mode": "bypass" })).is_problem(400, "invalid_request");
     client.patch("/api/sessions/below", &json!({ "mode": "implement" })).is_problem(400, "invalid_request");
     assert_eq!(client.patch("/api/sessions/below", &json!({ "mode": "plan" })).status, 200);
     session(client, "other", &json!({}));
-    create("other", "root", json!({})).is_problem(409, "session_exists");
-    let adopting = json!({ "runtime": "mock", "parent_session_id": "root", "adopt": "c" });
+    create("other", "top", json!({})).is_problem(409, "session_exists");
+    let adopting = json!({ "runtime": "mock", "parent_session_id": "top", "adopt": "c" });
     client.post("/api/sessions", &adopting).is_problem(400, "invalid_request");
     assert_eq!(create("deeper", "below", json!({})).status, 201);
     create("below", "deeper", json!({})).is_problem(409, "delegation_cycle");
-    assert_eq!(create("second", "root", json!({})).status, 201);
-    assert_eq!(create("third", "root", json!({})).status, 201);
-    create("fourth", "root", json!({})).is_problem(429, "delegation_limit");
-    // They spend what the root may spend.
+    assert_eq!(create("second", "top", json!({})).status, 201);
+    assert_eq!(create("third", "top", json!({})).status, 201);
+    create("fourth", "top", json!({})).is_problem(429, "delegation_limit");
+    // They spend what the top may spend.
     client.turn("below", "spend 600");
     client.say("second", "spend 600 3");
     client.ask("second");
     let log = client.log("second");
     let paused = of_kind(&log, "budget").into_iter().find(|event| event["data"]["state"] == "paused").unwrap().clone();
-    assert_eq!((&paused["data"]["scope"], &paused["data"]["id"]), (&json!("group"), &json!("tree-root")));
+    assert_eq!((&paused["data"]["scope"], &paused["data"]["id"]), (&json!("group"), &json!("tree-top")));
 }
 
 #[test]
@@ -338,20 +338,20 @@ fn a_daemon_that_is_killed_anywhere_tells_each_end_once() {
 fn a_tree_of_sessions_passes_its_asks_up_and_its_results_too() {
     let daemon = Daemon::start_with(ALLOWED, &[]);
     let client = &daemon.client;
-    session(client, "root", &json!({}));
+    session(client, "top", &json!({}));
     let inner = json!({ "runtime": "mock", "prompt": "permission" });
-    delegate(client, "root", &json!({ "runtime": "mock", "prompt": format!("host delegate {inner}") }));
-    let middle = child_of(client, "root");
+    delegate(client, "top", &json!({ "runtime": "mock", "prompt": format!("host delegate {inner}") }));
+    let middle = child_of(client, "top");
     let leaf = child_of(client, &middle);
     let ask = client.ask(&leaf);
-    eventually("the root shows it", || {
-        let card = card(client, "root");
+    eventually("the top shows it", || {
+        let card = card(client, "top");
         (card["asks"][0]["session_id"] == json!(leaf)).then_some(())
     });
-    assert_eq!(of_kind(&client.log(&leaf), "delegated")[0]["data"]["ancestors"], json!(["root", middle]));
-    assert_eq!(client.post(&format!("/api/sessions/root/permissions/{ask}"), &json!({ "reply": "once" })).status, 200);
-    client.until_idle("root");
-    assert_eq!(card(client, "root")["state"], "completed");
+    assert_eq!(of_kind(&client.log(&leaf), "delegated")[0]["data"]["ancestors"], json!(["top", middle]));
+    assert_eq!(client.post(&format!("/api/sessions/top/permissions/{ask}"), &json!({ "reply": "once" })).status, 200);
+    client.until_idle("top");
+    assert_eq!(card(client, "top")["state"], "completed");
     // One that is removed is gone for good.
     assert_eq!(client.delete(&format!("/api/sessions/{leaf}?purge=true")).status, 204);
     eventually("its parent knows", || (state(client, &middle) == "removed").then_some(()));
@@ -364,15 +364,15 @@ fn a_tree_of_sessions_passes_its_asks_up_and_its_results_too() {
 fn a_task_does_not_come_round() {
     let daemon = Daemon::start_with(ALLOWED, &[]);
     let client = &daemon.client;
-    session(client, "root", &json!({}));
+    session(client, "top", &json!({}));
     // What is delegated is delegated in the same words: a mock that is told to delegate itself.
     let inner = json!({ "runtime": "mock", "prompt": "echo x" });
     let same = format!("host delegate {inner}");
-    delegate(client, "root", &json!({ "runtime": "mock", "prompt": same }));
-    client.until_idle("root");
-    assert_eq!(results(client, "root")[0]["is_error"], false);
+    delegate(client, "top", &json!({ "runtime": "mock", "prompt": same }));
+    client.until_idle("top");
+    assert_eq!(results(client, "top")[0]["is_error"], false);
     // The leaf was given "echo x", and could not have given it on.
-    let middle = child_of(client, "root");
+    let middle = child_of(client, "top");
     let leaf = child_of(client, &middle);
     client.turn(&leaf, &format!("host delegate {inner}"));
     let said = results(client, &leaf)[0]["output"].as_str().unwrap().to_owned();

