@@ -45,8 +45,8 @@ workbench('a tab that is not seen has no connection, says what happens, and goes
   await page.goto(`${page.url().split('#')[0]}${session('here')}`)
   await eventually('a session is open', async () => (await page.title()).startsWith('here'))
   const followers = async () => Number(/turnloom_followers (\d+)/.exec(await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } })).text())[1])
-  // Without WebSockets the lists are asked for.
-  await eventually('one session is followed', async () => (await followers()) === 1)
+  // Without WebSockets the lists are read when the stream of tasks says so, which is the other one.
+  await eventually('one session is followed', async () => (await followers()) === 2)
   await daemon.say('there', 'permission')
   await strip(page).getByRole('link', { name: /asks you.*there/ }).waitFor()
 
