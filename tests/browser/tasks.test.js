@@ -233,7 +233,7 @@ workbench('nothing is asked for while nothing happens, also where there is only 
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
   await daemon.say('other', 'permission')
   await row(page, 'other').getByText('Asks for permission').waitFor()
-  await eventually('the list was read again', () => asked.includes('/api/asks') && asked.includes('/api/sessions'))
+  await eventually('the list was read again', () => asked.includes('/api/inbox') && asked.includes('/api/sessions'))
   await eventually('it has come to rest', async () => {
     const before = asked.length
     await page.waitForTimeout(700)
