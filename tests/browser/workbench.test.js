@@ -11,8 +11,13 @@ workbench('a newcomer finds somebody to talk to, and sees the whole demo', async
   await daemon.untilIdle('try-me')
   await send(page, 'demo')
   await page.getByRole('button', { name: /Allow once/ }).click()
-  await page.getByRole('button', { name: /Silk/ }).click()
-  await page.getByRole('button', { name: /Indigo/ }).click()
+  const indigo = page.getByRole('button', { name: /Indigo/ })
+  // The conversation still moves while the question comes in, and a click may miss it.
+  await eventually('the next question', async () => {
+    if (!(await indigo.isVisible())) await page.getByRole('button', { name: /Silk/ }).click({ timeout: 2000 }).catch(() => {})
+    return indigo.isVisible()
+  })
+  await indigo.click()
   await page.getByRole('button', { name: 'Answer', exact: true }).click()
   await conversation(page).getByText('That was all.').waitFor()
   await daemon.untilIdle('try-me')

@@ -24,7 +24,7 @@ const READS: &[&str] = &[
     "post /api/channel/{channel}",
     "get /api/blobs/{blob_id}",
 ];
-const READS_ALL: &[&str] = &["get /api/sessions", "get /api/asks"];
+const READS_ALL: &[&str] = &["get /api/sessions", "get /api/asks", "get /api/inbox"];
 const USES: &[&str] = &[
     "post /api/sessions/{id}/message",
     "post /api/sessions/{id}/turn",

@@ -61,7 +61,8 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct Notify {
     /// The address of an ntfy topic; the devices are listed, if it is left out
-    url: Option<String>,
+    #[arg(value_name = "URL")]
+    topic: Option<String>,
     /// Post one JSON object instead of what ntfy understands
     #[arg(long)]
     plain_json: bool,
@@ -75,10 +76,10 @@ struct Notify {
     #[arg(long, value_name = "WHICH")]
     done: Option<String>,
     /// Remove this device
-    #[arg(long, value_name = "DEVICE", conflicts_with = "url")]
+    #[arg(long, value_name = "DEVICE", conflicts_with = "topic")]
     remove: Option<String>,
     /// Send a test to this device
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["url", "remove"])]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["topic", "remove"])]
     test: Option<String>,
 }
 
@@ -180,7 +181,7 @@ async fn notify_devices(client: &Client, notify: Notify, context: &mut Context) 
             return Err(Failure::new(what, "look at its address, and at its token").into());
         }
         context.terminal.talk("It was told.\n");
-    } else if let Some(url) = notify.url {
+    } else if let Some(url) = notify.topic {
         let preset = if notify.plain_json { "json" } else { "ntfy" };
         let mut body = json!({ "service": { "url": url, "preset": preset } });
         if let Some(members) = body.as_object_mut() {

@@ -176,6 +176,7 @@ const IN_PATHS: &[(&str, &str)] = &[
     ("component_id", "The id of a component, from its event"),
     ("delivery_id", "The id of a delivery, from the list of deliveries"),
     ("id", "The id of a session"),
+    ("item", "The id of something in the inbox, from its list"),
     ("interrupt_id", "The id of an interrupt, from its event or the list of asks"),
     ("message_id", "The id of a message"),
     ("name", "The name of a file, with its folders"),

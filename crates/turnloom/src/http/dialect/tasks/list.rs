@@ -40,7 +40,9 @@ pub(super) struct ListQuery {
     /// Only turns of this type.
     #[serde(rename = "type")]
     kind: Option<Kind>,
+    /// Only turns that somebody is there for, or only others.
     presence: Option<Presence>,
+    /// Only turns that began like this.
     origin: Option<Origin>,
     /// Only turns of this session.
     session_id: Option<SessionId>,
