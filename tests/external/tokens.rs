@@ -24,6 +24,14 @@ const READS: &[&str] = &[
     "post /api/channel/{channel}",
     "get /api/blobs/{blob_id}",
 ];
+/// The inbox is marked by whoever may answer in all sessions.
+const USES_ALL: &[&str] = &[
+    "post /api/inbox/read",
+    "post /api/inbox/{item}/read",
+    "post /api/inbox/{item}/unread",
+    "post /api/inbox/{item}/snooze",
+    "post /api/inbox/{item}/unsnooze",
+];
 const READS_ALL: &[&str] = &["get /api/sessions", "get /api/asks", "get /api/inbox"];
 const USES: &[&str] = &[
     "post /api/sessions/{id}/message",
@@ -65,7 +73,7 @@ fn each_scope_opens_its_routes_and_no_other() {
         ("read:s1", vec![READS], vec![]),
         ("read:*", vec![READS, READS_ALL], vec![READS]),
         ("use:s1", vec![READS, USES], vec![]),
-        ("use:*", vec![READS, READS_ALL, USES], vec![READS, USES]),
+        ("use:*", vec![READS, READS_ALL, USES, USES_ALL], vec![READS, USES]),
         ("emit:s1", vec![EMITS], vec![]),
         ("emit:*", vec![EMITS], vec![EMITS]),
         ("agent:research", vec![CONNECTS], vec![]),

@@ -238,7 +238,8 @@ impl TaskStream {
             let task = self.app.tasks.find(&run).filter(|task| task.status == Status::Running);
             if let Some(task) = task {
                 self.throttle.hold(&run, at);
-                self.progress(&task, None);
+                // With the last of it the reader has everything up to here.
+                self.progress(&task, Some(self.cursor));
             }
         }
     }
