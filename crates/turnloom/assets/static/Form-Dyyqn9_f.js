@@ -1,0 +1,1 @@
+export{n as default}from"./ComponentHost-BQi2sx9d.js";

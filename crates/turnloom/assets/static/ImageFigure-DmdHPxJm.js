@@ -1,0 +1,1 @@
+import{Jr as e,Rr as t,Yr as n,br as r,pr as i,yr as a}from"./shared-DOoYLDic.js";import{t as o}from"./Nothing-BXtBEp0p.js";import{t as s}from"./PictureView-DaTaj5qT.js";function c(c,l){n(l,!0);var u=r(),d=t(u),f=e=>{s(e,{get image(){return l.props}})},p=e=>{o(e,{words:`There is no picture.`})};i(d,e=>{l.props.src?e(f):e(p,-1)}),a(c,u),e()}export{c as default};

@@ -1,1 +1,0 @@
-export{t as default}from"./ComponentHost-nUBQ5UTx.js";
