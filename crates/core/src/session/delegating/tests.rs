@@ -36,7 +36,7 @@ fn bench_with(params: Value, rules: Rules) -> Bench {
 }
 
 fn bench() -> Bench {
-    bench_with(json!({ "cwd": "/work" }), RULES)
+    bench_with(json!({ "cwd": "/srv/project" }), RULES)
 }
 
 fn call(name: &str, id: &str, input: Value) -> HostCall {
@@ -141,7 +141,7 @@ fn done(seq: u64) -> News {
 fn a_call_that_waits_gets_the_last_words() {
     let mut bench = bench();
     let start = bench.delegates("c1", json!({ "runtime": "codex", "prompt": "Build it\nwith care", "cwd": "sub" }));
-    assert_eq!((start.runtime.as_str(), start.cwd.as_deref()), ("codex", Some("/work/sub")));
+    assert_eq!((start.runtime.as_str(), start.cwd.as_deref()), ("codex", Some("/srv/project/sub")));
     assert_eq!(start.inherited.delegated.ancestors, [SessionId::trusted("s")]);
     assert_eq!(bench.state_of(&start.child), DelegationState::Starting);
     bench.hears(&start.child, News::Started);
@@ -225,8 +225,8 @@ fn what_cannot_be_is_refused_with_what_can_be() {
 
 #[test]
 fn a_task_does_not_come_round() {
-    let mut machine = Machine::new(setup(json!({ "cwd": "/work" }), RULES), State::default());
-    let task = crate::delegation::fingerprint("codex", Some("/work"), "Build");
+    let mut machine = Machine::new(setup(json!({ "cwd": "/srv/project" }), RULES), State::default());
+    let task = crate::delegation::fingerprint("codex", Some("/srv/project"), "Build");
     let above = SessionId::trusted("root");
     let delegated = Delegated {
         parent_session_id: Some(above.clone()),
@@ -293,7 +293,7 @@ fn reloaded(bench: &Bench) -> Bench {
     let mut state = State::default();
     bench.log.iter().for_each(|envelope| state.apply(envelope));
     assert_eq!(&state, bench.machine.state());
-    let machine = Machine::new(setup(json!({ "cwd": "/work" }), RULES), state);
+    let machine = Machine::new(setup(json!({ "cwd": "/srv/project" }), RULES), state);
     Bench::made(machine, Output { facts: bench.log.clone(), ..Output::default() })
 }
 
@@ -333,7 +333,7 @@ fn after_a_restart_a_call_that_waited_says_what_became_of_it() {
     assert_eq!(next.brought(), std::slice::from_ref(&message));
 
     // It goes on where it is, and says so later.
-    let mut bench = bench_with(json!({ "cwd": "/work" }), RULES);
+    let mut bench = bench_with(json!({ "cwd": "/srv/project" }), RULES);
     let start = bench.delegates("c1", json!({ "runtime": "codex", "prompt": "a" }));
     let mut next = reloaded(&bench);
     recover(&mut next);
